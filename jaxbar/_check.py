@@ -1,0 +1,57 @@
+"""Checks of arguments that run before anything is compiled."""
+
+import difflib
+from collections.abc import Iterable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import ArrayLike
+
+
+def concrete(value: Any) -> np.ndarray | None:
+    """The value as a numpy array, or None while it is traced (jit, vmap, grad)."""
+    if value is None or isinstance(value, jax.core.Tracer):
+        return None
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, jax.errors.JAXTypeError):
+        return None
+
+
+def real_dtype(*values: ArrayLike) -> jnp.dtype:
+    """float64 if any value is, with 64-bit mode on; else float32 (also for integers)."""
+    return jnp.promote_types(jnp.result_type(*values, jnp.float32), jnp.float32)
+
+
+def check_conductance(g: ArrayLike, name: str = "g") -> None:
+    """Raises ValueError unless g is a matrix (M, N), M and N ≥ 1, finite and ≥ 0."""
+    shape = np.shape(g)
+    if len(shape) != 2 or 0 in shape:
+        raise ValueError(
+            f"{name} has shape {shape}: one tile takes a matrix (M word lines, N bit lines), "
+            "both ≥ 1; use jax.vmap for many tiles"
+        )
+    if np.issubdtype(jnp.result_type(g), np.complexfloating):
+        raise ValueError(f"{name} is complex: a conductance is a real number in siemens")
+    values = concrete(g)
+    if values is None:
+        return
+    wrong = ~(values >= 0) | np.isinf(values)
+    if wrong.any():
+        where = tuple(int(i) for i in np.argwhere(wrong)[0])
+        raise ValueError(
+            f"{name}{list(where)} = {values[where]} S: a conductance must be finite and ≥ 0 "
+            "(0 is an open cell; for a short use a large finite value)"
+        )
+
+
+def check_choice(name: str, value: Any, allowed: Iterable[str]) -> None:
+    """Raises ValueError, naming the nearest allowed word, unless value is one of them."""
+    allowed = tuple(allowed)
+    if value in allowed:
+        return
+    near = difflib.get_close_matches(str(value), allowed, 1)
+    hint = f" (did you mean {near[0]!r}?)" if near else ""
+    raise ValueError(f"{name} = {value!r}: must be one of {', '.join(map(repr, allowed))}{hint}")

@@ -1,0 +1,10 @@
+"""One tile as a circuit: pure functions of its conductances, drives and wires."""
+
+from .cells import Ohmic as Ohmic
+from .effective import effective_conductance as effective_conductance
+from .nodal import nodal_drive as nodal_drive
+from .nodal import nodal_matrix as nodal_matrix
+from .solve import Solution as Solution
+from .solve import solve as solve
+from .solver import Solver as Solver
+from .wires import Wires as Wires

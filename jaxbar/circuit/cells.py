@@ -1,0 +1,17 @@
+"""Cell laws: the current through a cell, given its conductance and the voltage across it."""
+
+import dataclasses
+
+import jax
+from jax import Array
+from jax.typing import ArrayLike
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Ohmic:
+    """I = g·U."""
+
+    def current(self, g: ArrayLike, voltage: ArrayLike) -> Array:
+        """Current in ampere, for g in siemens and the voltage across the cell in volt."""
+        return g * voltage

@@ -1,0 +1,157 @@
+"""The symmetric system (Id + s∘R(s∘·)) x = b of one tile, by any method, for many inputs."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from . import cg, direct, nodal
+from .operator import padded, symmetric_matvec
+from .solver import Solver, use_direct
+from .wires import Wires
+
+# A CPU is fastest while the state of the inputs in hand stays in its cache.
+_CPU_CHUNK_BYTES = 2 * 2**20
+# A residual below this many units of rounding cannot be improved, and is not chased …
+_ROUNDING = 4
+# … and one below this many counts as converged, whatever the tolerance.
+_FLOOR = 32
+_MAX_PASSES = 4
+
+
+class Stats(NamedTuple):
+    """How well each of B inputs is solved; each (B,)."""
+
+    converged: Array  # bool
+    iterations: Array  # int32
+    residual: Array  # ‖b − A x‖
+    relative: Array  # ‖b − A x‖ / ‖b‖, 0 where b is
+
+
+def solve_symmetric(
+    root_g: Array,
+    wires: Wires,
+    solver: Solver,
+    inputs: tuple[Array, ...],
+    rhs: Callable[..., Array],
+    read: Callable[..., Array],
+) -> tuple[Array, Stats]:
+    """Solve (Id + s∘R(s∘·)) x = rhs(*inputs) for B inputs, chunk by chunk.
+
+    Args:
+        root_g: s = √g (M, N).
+        wires: line resistances.
+        solver: method and tolerance.
+        inputs: arrays with the B inputs along their first axis.
+        rhs: makes the right-hand sides (C, M, N) of the C inputs of a chunk.
+        read: what to keep of a chunk, from x (C, M, N) and its inputs.
+
+    Returns:
+        What `read` kept, (B, …), and the statistics.
+    """
+    count = inputs[0].shape[0]
+    tolerance = solver.tolerance_for(root_g.dtype)
+
+    def by(method):
+        return lambda: _all_chunks(root_g, wires, solver, tolerance, method, inputs, rhs, read)
+
+    if solver.method != "auto":
+        return by(solver.method)()
+    return jax.lax.cond(use_direct(root_g**2, wires, count, tolerance), by("direct"), by("cg"))
+
+
+def _all_chunks(root_g, wires, solver, tolerance, method, inputs, rhs, read):
+    count = inputs[0].shape[0]
+    shape = root_g.shape
+    if method in ("cg", "cg_library"):
+        # Open cells fill the lines up to whole blocks: above the tile and right of it.
+        up, right = padded(shape[0]) - shape[0], padded(shape[1]) - shape[1]
+    else:
+        up, right = 0, 0
+    filled = jnp.pad(root_g, [(up, 0), (0, right)])
+    inverse = _inverse(filled, wires, solver, method)
+
+    def chunk(inputs):
+        b = jnp.pad(rhs(*inputs), [(0, 0), (up, 0), (0, right)])
+        x, stats = _refined(filled, wires, b, inverse, tolerance, solver.max_iterations)
+        return read(x[:, up:, : shape[1]], *inputs), stats
+
+    size = _chunk_size(count, root_g)
+    if size >= count:
+        return chunk(inputs)
+    chunks = -(-count // size)
+
+    def split(x):
+        spare = [(0, chunks * size - count)] + [(0, 0)] * (x.ndim - 1)
+        return jnp.pad(x, spare).reshape(chunks, size, *x.shape[1:])
+
+    out = jax.lax.map(chunk, jax.tree.map(split, inputs))
+    return jax.tree.map(lambda y: y.reshape(chunks * size, *y.shape[2:])[:count], out)
+
+
+def _chunk_size(count: int, root_g: Array) -> int:
+    if jax.default_backend() != "cpu":
+        return count
+    return max(1, _CPU_CHUNK_BYTES // (root_g.size * root_g.dtype.itemsize))
+
+
+def _inverse(root_g, wires, solver, method):
+    """A function (b, target) -> (x, iterations) with everything about the tile prepared."""
+    if method == "direct":
+        factors = direct.factor(root_g, wires)
+        return lambda b, target: (direct.solve(factors, wires, b), _none(b))
+    if method == "dense":
+        lu = nodal.factor(root_g, wires)
+        return lambda b, target: (nodal.solve(lu, root_g, b), _none(b))
+    loop = cg.own if method == "cg" else cg.library
+    return lambda b, target: loop(root_g, wires, b, target, solver.max_iterations)
+
+
+def _none(b: Array) -> Array:
+    return jnp.zeros(b.shape[0], jnp.int32)
+
+
+def _norm(x: Array) -> Array:
+    return jnp.sqrt(jnp.sum(x * x, axis=(-2, -1), keepdims=True))
+
+
+def _refined(root_g, wires, b, inverse, tolerance, max_iterations):
+    """Solve, recompute the residual, and solve again for what rounding left of it."""
+    rounding = jnp.finfo(b.dtype).eps
+    # Each input is brought to the order of 1: squares of small drives would underflow.
+    scale = jnp.max(jnp.abs(b), axis=(-2, -1), keepdims=True)
+    scale = jnp.where(scale > 0, scale, 1.0)
+    b = b / scale
+    norm = _norm(b)
+    target = tolerance * norm
+
+    def unfinished(state):
+        _, _, residual, steps, go, passes = state
+        return jnp.any(go) & (passes < _MAX_PASSES)
+
+    def one_pass(state):
+        x, r, residual, steps, go, passes = state
+        d, more = inverse(jnp.where(go, r, 0.0), jnp.where(go, target, jnp.inf))
+        new = x + d
+        new_r = b - symmetric_matvec(root_g, wires, new)
+        new_residual = _norm(new_r)
+        better = go & ~(new_residual >= residual)
+        x, r = jnp.where(better, new, x), jnp.where(better, new_r, r)
+        residual = jnp.where(better, new_residual, residual)
+        steps = jnp.where(more < 0, more, steps + more)
+        go = better & (residual > jnp.maximum(target, _ROUNDING * rounding * norm))
+        go = go & (steps < max_iterations)[:, None, None]
+        return x, r, residual, steps, go, passes + 1
+
+    start = (jnp.zeros_like(b), b, norm, _none(b), norm != 0, 0)
+    x, _, residual, steps, _, _ = jax.lax.while_loop(unfinished, one_pass, start)
+    relative = jnp.where(norm > 0, residual / jnp.where(norm > 0, norm, 1.0), norm)
+    stats = Stats(
+        converged=relative <= max(tolerance, _FLOOR * float(rounding)),
+        iterations=steps[:, None, None],
+        residual=residual * scale,
+        relative=relative,
+    )
+    return x * scale, Stats(*(field[:, 0, 0] for field in stats))

@@ -1,0 +1,145 @@
+"""One tile from drives to currents, and as a matrix."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from jax.typing import ArrayLike
+
+from .._check import check_conductance, real_dtype
+from .cells import Ohmic
+from .currents import cell_currents
+from .nodal import require_positive
+from .operator import bit_drop, word_drop
+from .solver import Solver
+from .wires import Wires, checked_wires
+
+# The dense method stores this many unknowns squared: 2 GiB in float64.
+_DENSE_UNKNOWNS = 16_384
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Solution:
+    """One tile solved for one input, or for B of them.
+
+    Attributes:
+        currents: out of each bit line into its sense node, (N,) or (B, N), ampere.
+        device_currents: through each cell, from word line to bit line, (M, N) or (B, M, N), A.
+        word_voltages: of the word-line node at each cell, (M, N) or (B, M, N), volt.
+        bit_voltages: of the bit-line node at each cell, (M, N) or (B, M, N), volt.
+        error_bound: |error of currents| ≤ this, certified for ohmic cells, (N,) or (B, N), A.
+        converged: the residual meets the tolerance or the rounding floor, () or (B,), bool.
+        iterations: conjugate-gradient iterations (0 for direct and dense), () or (B,), int32.
+        residual: ‖residual‖ / ‖s∘drive‖ of the symmetric system, () or (B,).
+    """
+
+    currents: Array
+    device_currents: Array
+    word_voltages: Array
+    bit_voltages: Array
+    error_bound: Array
+    converged: Array
+    iterations: Array
+    residual: Array
+
+    @property
+    def cell_voltages(self) -> Array:
+        """The voltage across each cell, word line less bit line, (M, N) or (B, M, N), V."""
+        return self.word_voltages - self.bit_voltages
+
+
+def solve(
+    g: ArrayLike,
+    v: ArrayLike,
+    wires: Wires,
+    v_bit: ArrayLike | None = None,
+    cell: Ohmic | None = None,
+    solver: Solver | None = None,
+) -> Solution:
+    """The exact currents and voltages of one tile.
+
+    Differentiable (reverse and forward mode, any order) in g, v, v_bit and every resistance.
+    The bound, the flags and the counts have no derivative.
+
+    Args:
+        g: conductances (M, N) in siemens, ≥ 0; row i is word line i, column j bit line j.
+        v: word-line drives in volt, (M,) or (B, M) for B inputs.
+        wires: line resistances in ohm, each ≥ 0.
+        v_bit: voltage of the bit lines' sense ends in volt, (N,) or (B, N); default 0 V.
+        cell: the cell law; default `Ohmic`.
+        solver: method and tolerance; default `Solver()`.
+
+    Raises:
+        ValueError: shapes do not meet, or a value is not allowed; the message names it.
+    """
+    batch = _check_drives(np.shape(g), v, v_bit)
+    if not isinstance(cell, Ohmic | None):
+        raise ValueError(f"cell = {cell!r}: the cell law must be Ohmic()")
+    v_bit = 0.0 if v_bit is None else v_bit
+    dtype = real_dtype(g, v, v_bit)
+    g, wires, solver = checked_tile(g, wires, solver, dtype)
+    count = 1 if batch is None else batch
+    v = jnp.broadcast_to(jnp.asarray(v, dtype), (count, g.shape[0]))
+    v_bit = jnp.broadcast_to(jnp.asarray(v_bit, dtype), (count, g.shape[1]))
+
+    current, stats = cell_currents(solver, g, v, v_bit, wires)
+    stats = jax.lax.stop_gradient(stats)
+    # |Δ I_j| = |Σ_i s_ij Δx_ij| ≤ √(Σ_i g_ij)·‖Δx‖, and ‖Δx‖ ≤ ‖residual‖.
+    total = jax.lax.stop_gradient(jnp.sqrt(jnp.sum(g, axis=0)))
+    solution = Solution(
+        currents=jnp.sum(current, axis=1),
+        device_currents=current,
+        word_voltages=v[:, :, None] - word_drop(current, wires),
+        bit_voltages=v_bit[:, None, :] + bit_drop(current, wires),
+        error_bound=stats.residual[:, None] * total,
+        converged=stats.converged,
+        iterations=stats.iterations,
+        residual=stats.relative,
+    )
+    return jax.tree.map(lambda x: x[0], solution) if batch is None else solution
+
+
+def _check_drives(shape: tuple[int, ...], v: Any, v_bit: Any) -> int | None:
+    """The number of inputs, or None for one input without a batch axis."""
+    if len(shape) != 2:
+        return None
+    batch = []
+    for name, value, size, lines in (
+        ("v", v, shape[0], "word lines"),
+        ("v_bit", v_bit, shape[1], "bit lines"),
+    ):
+        if value is None:
+            continue
+        given = np.shape(value)
+        if len(given) not in (1, 2) or given[-1] != size:
+            raise ValueError(
+                f"{name} has shape {given}: a tile g {shape} takes ({size},) or (B, {size}), "
+                f"one voltage for each of its {lines}"
+            )
+        batch += given[:-1]
+    if len(set(batch)) > 1:
+        raise ValueError(f"v holds {batch[0]} inputs and v_bit {batch[1]}: they must agree")
+    return batch[0] if batch else None
+
+
+def checked_tile(
+    g: ArrayLike, wires: Wires, solver: Solver | None, dtype: jnp.dtype
+) -> tuple[Array, Wires, Solver]:
+    """Conductances, wires and solver, checked and of one dtype; raises ValueError."""
+    check_conductance(g)
+    solver = Solver() if solver is None else solver
+    if not isinstance(solver, Solver):
+        raise ValueError(f"solver = {solver!r}: must be a jaxbar.Solver")
+    if solver.method == "dense":
+        require_positive(wires)
+        if 2 * np.size(g) > _DENSE_UNKNOWNS:
+            raise ValueError(
+                f"Solver.method = 'dense' on a tile of {np.shape(g)}: its matrix has "
+                f"{2 * np.size(g)}² entries, and {_DENSE_UNKNOWNS}² is the limit; use 'cg' or "
+                "'direct'"
+            )
+    return jnp.asarray(g, dtype), checked_wires(wires, dtype), solver
