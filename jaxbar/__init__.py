@@ -1,5 +1,6 @@
 """jaxbar: exact, differentiable memristive crossbar tiles in JAX."""
 
+from . import nn as nn
 from .circuit import Ohmic as Ohmic
 from .circuit import Solution as Solution
 from .circuit import Solver as Solver
@@ -7,3 +8,10 @@ from .circuit import Wires as Wires
 from .circuit import effective_conductance as effective_conductance
 from .circuit import nodal_matrix as nodal_matrix
 from .circuit import solve as solve
+from .config import ADC as ADC
+from .config import DAC as DAC
+from .config import CrossbarConfig as CrossbarConfig
+from .nn import patch_model as patch_model
+from .nn import program as program
+from .nn import reconfigure as reconfigure
+from .nn import tune as tune

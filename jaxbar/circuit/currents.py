@@ -1,4 +1,4 @@
-"""The currents through the ohmic cells of a tile, I = g∘(v1ᵀ − 1uᵀ − R(I)), and their derivatives.
+"""Ohmic cells in their network, I = g∘U with U = v1ᵀ − 1uᵀ − R(I), and their derivatives.
 
 The derivatives are implicit: a tangent dI solves the same network with another drive,
 dI + g∘R(dI) = dg∘U + g∘(dv1ᵀ − 1duᵀ − dR(I)), so nothing is differentiated through an
@@ -18,16 +18,17 @@ from .operator import line_drop
 from .solver import Solver
 from .wires import Wires
 
-# Cells this much below the largest conductance have their voltage from the drops along
-# the lines and not from I/g, which at an open cell would be 0/0.
+# A cell this much below the largest conductance has its voltage from the drops along the
+# lines, as x/s would be 0/0 at an open cell. Other cells keep the digits that the
+# difference of drive and drops loses where the wires take most of the drive.
 _OPEN = 1e-9
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def cell_currents(
+def cells(
     solver: Solver, g: Array, v: Array, v_bit: Array, wires: Wires
-) -> tuple[Array, Stats]:
-    """Currents (B, M, N) in ampere through the cells of a tile, and how well they are solved.
+) -> tuple[Array, Array, Stats]:
+    """Current through and voltage across each cell (B, M, N), A and V, and how well solved.
 
     Args:
         solver: method and tolerance.
@@ -36,26 +37,73 @@ def cell_currents(
         v_bit: bit-line drives (B, N) in volt.
         wires: line resistances.
     """
+    root, is_open = jnp.sqrt(g), _is_open(g)
+
+    def drive(v, v_bit):
+        return v[:, :, None] - v_bit[:, None, :]
+
+    def read(x, drop, v, v_bit):
+        return root * x, _divide(x, root, is_open, drive(v, v_bit) - drop)
+
+    (current, voltage), stats = solve_symmetric(
+        root, wires, solver, (v, v_bit), lambda *inputs: root * drive(*inputs), read
+    )
+    return current, voltage, stats
+
+
+@functools.partial(cells.defjvp, symbolic_zeros=True)
+def _(solver, primals, tangents):
+    g, v, v_bit, wires = primals
+    dg, dv, dv_bit, dwires = tangents
+    current, voltage, stats = cells(solver, g, v, v_bit, wires)
+
+    drive = jnp.zeros_like(current)
+    if not _is_zero(dv):
+        drive += dv[:, :, None]
+    if not _is_zero(dv_bit):
+        drive -= dv_bit[:, None, :]
+    if not all(map(_is_zero, jax.tree.leaves(dwires, is_leaf=_is_zero))):
+        drive -= line_drop(current, jax.tree.map(_dense, dwires, is_leaf=_is_zero))
+    source = g * drive
+    if not _is_zero(dg):
+        source += dg * voltage
+    dcurrent = _solve_tangent(solver, g, wires, source)
+    dvoltage = drive - line_drop(dcurrent, wires)
+    return (current, voltage, stats), (dcurrent, dvoltage, jax.tree.map(_no_tangent, stats))
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
+def line_currents(
+    solver: Solver, axis: int, g: Array, v: Array, v_bit: Array, wires: Wires
+) -> tuple[Array, Stats]:
+    """The currents of `cells` summed along an axis, without storing those of the cells.
+
+    Axis −2 gives the current out of each bit line (B, N), −1 that into each word line (B, M).
+    """
     root = jnp.sqrt(g)
 
     def rhs(v, v_bit):
         return root * (v[:, :, None] - v_bit[:, None, :])
 
-    return solve_symmetric(root, wires, solver, (v, v_bit), rhs, lambda x, *_: root * x)
+    def read(x, *_):
+        return jnp.sum(root * x, axis)
+
+    return solve_symmetric(root, wires, solver, (v, v_bit), rhs, read)
 
 
-def _is_open(g: Array) -> Array:
-    return g <= _OPEN * jnp.max(g)
+@line_currents.defjvp
+def _(solver, axis, primals, tangents):
+    def stored(g, v, v_bit, wires):
+        current, _, stats = cells(solver, g, v, v_bit, wires)
+        return jnp.sum(current, axis), stats
 
-
-def _over(x: Array, y: Array, is_open: Array, otherwise: Array) -> Array:
-    return jnp.where(is_open, otherwise, x / jnp.where(is_open, 1.0, y))
+    return jax.jvp(stored, primals, tangents)
 
 
 def _solve_tangent(solver: Solver, g: Array, wires: Wires, h: Array) -> Array:
     """J (B, M, N) with J + g∘R(J) = h, for any h; linear in h and transposable.
 
-    Where the cell is not open, J = s∘x and s∘b = h; the rest of h is a source of its own.
+    Where a cell is not open, J = s∘x and s∘b = h; what h has elsewhere is a source of its own.
     """
     root, is_open = jnp.sqrt(g), _is_open(g)
 
@@ -63,62 +111,38 @@ def _solve_tangent(solver: Solver, g: Array, wires: Wires, h: Array) -> Array:
         return j + g * line_drop(j, wires)
 
     def solve(_, h):
-        source = jnp.where(is_open, h, 0.0)
+        def rhs(h):
+            source = jnp.where(is_open, h, 0.0)
+            return _divide(h, root, is_open, 0.0) - root * line_drop(source, wires)
 
-        def rhs(h, source):
-            return _over(h, root, is_open, 0.0) - root * line_drop(source, wires)
+        def read(x, _, h):
+            return jnp.where(is_open, h, 0.0) + root * x
 
-        def read(x, _, source):
-            return source + root * x
-
-        return solve_symmetric(root, wires, solver, (h, source), rhs, read)[0]
+        return solve_symmetric(root, wires, solver, (h,), rhs, read)[0]
 
     def transpose_solve(_, c):  # W + R(g∘W) = c
-        def read(x, c):
-            return _over(x, root, is_open, c - line_drop(root * x, wires))
+        def read(x, drop, c):
+            return _divide(x, root, is_open, c - drop)
 
         return solve_symmetric(root, wires, solver, (c,), lambda c: root * c, read)[0]
 
     return jax.lax.custom_linear_solve(matvec, h, solve, transpose_solve)
 
 
-@functools.partial(cell_currents.defjvp, symbolic_zeros=True)
-def _(solver, primals, tangents):
-    g, v, v_bit, wires = primals
-    dg, dv, dv_bit, dwires = tangents
-    current, stats = cell_currents(solver, g, v, v_bit, wires)
-
-    drive = jnp.zeros_like(current)
-    if not _zero(dv):
-        drive += dv[:, :, None]
-    if not _zero(dv_bit):
-        drive -= dv_bit[:, None, :]
-    if not all(map(_zero, jax.tree.leaves(dwires, is_leaf=_zero))):
-        dwires = jax.tree.map(_dense, dwires, is_leaf=_zero)
-        drive -= line_drop(current, dwires)
-    h = g * drive
-    if not _zero(dg):
-        h += dg * _voltage(g, v, v_bit, wires, current)
-    tangent = _solve_tangent(solver, g, wires, h)
-    return (current, stats), (tangent, jax.tree.map(_no_tangent, stats))
+def _is_open(g: Array) -> Array:
+    return g <= _OPEN * jnp.max(g)
 
 
-def _voltage(g, v, v_bit, wires, current):
-    """U (B, M, N), the voltage across each cell: I/g in value, the drive less the drops in slope.
-
-    The difference loses digits where the wires take most of the drive; I/g does not.
-    """
-    slope = v[:, :, None] - v_bit[:, None, :] - line_drop(current, wires)
-    value = _over(current, g, _is_open(g), slope)
-    return slope + jax.lax.stop_gradient(value - slope)
+def _divide(x: Array, y: Array, is_open: Array, otherwise: Array | float) -> Array:
+    return jnp.where(is_open, otherwise, x / jnp.where(is_open, 1.0, y))
 
 
-def _zero(tangent) -> bool:
+def _is_zero(tangent) -> bool:
     return isinstance(tangent, SymbolicZero)
 
 
 def _dense(tangent):
-    return jnp.zeros(tangent.shape, tangent.dtype) if _zero(tangent) else tangent
+    return jnp.zeros(tangent.shape, tangent.dtype) if _is_zero(tangent) else tangent
 
 
 def _no_tangent(x: Array):

@@ -1,5 +1,6 @@
 """An ohmic tile as a matrix: currents = v·W."""
 
+import dataclasses
 import functools
 
 import jax
@@ -9,8 +10,7 @@ from jax.typing import ArrayLike
 
 from .._check import real_dtype
 from . import direct
-from .currents import cell_currents
-from .linear import solve_symmetric
+from .currents import line_currents
 from .solve import checked_tile
 from .solver import Solver, use_direct
 from .wires import Wires
@@ -36,6 +36,7 @@ def effective_conductance(g: ArrayLike, wires: Wires, solver: Solver | None = No
     return corner(solver, *g.shape, g, wires)[0]
 
 
+@functools.partial(jax.jit, static_argnums=(0, 1, 2))
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
 def corner(
     solver: Solver, rows: int, columns: int, g: Array, wires: Wires
@@ -49,49 +50,33 @@ def corner(
         w = direct.effective(jnp.sqrt(g), wires)[:rows, :columns]
         return w, jnp.isfinite(w).all()
 
-    def by_units(solver):
-        return lambda: _units(solver, rows, columns, g, wires, differentiable=False)
+    def by_units():
+        return _unit_drives(solver, rows, columns, g, wires)
 
     if solver.method == "direct":
         return by_elimination()
     if solver.method != "auto":
-        return by_units(solver)()
+        return by_units()
+    solver = dataclasses.replace(solver, method="cg")
     tolerance = solver.tolerance_for(g.dtype)
     harsh = use_direct(g, wires, min(rows, columns), tolerance)
-    return jax.lax.cond(harsh, by_elimination, by_units(_with_cg(solver)))
+    return jax.lax.cond(harsh, by_elimination, by_units)
 
 
-@corner.defjvp
+@corner.__wrapped__.defjvp
 def _(solver, rows, columns, primals, tangents):
-    def matrix(g, wires):
-        return _units(solver, rows, columns, g, wires, differentiable=True)
-
-    return jax.jvp(matrix, primals, tangents)
+    return jax.jvp(lambda *a: _unit_drives(solver, rows, columns, *a), primals, tangents)
 
 
-def _with_cg(solver: Solver) -> Solver:
-    return Solver("cg", solver.tolerance, solver.max_iterations)
-
-
-def _units(solver, rows, columns, g, wires, differentiable):
+def _unit_drives(solver, rows, columns, g, wires):
+    """`corner` from one volt on each of its lines in turn, on the side that has fewer."""
     m, n = g.shape
-    from_bit = columns < rows
-    v = jnp.zeros((columns, m), g.dtype) if from_bit else jnp.eye(rows, m, dtype=g.dtype)
-    # A bit line at −1 V draws current out of the word lines.
-    v_bit = -jnp.eye(columns, n, dtype=g.dtype) if from_bit else jnp.zeros((rows, n), g.dtype)
-    lines = -1 if from_bit else -2
-    if differentiable:
-        current, stats = cell_currents(solver, g, v, v_bit, wires)
-        out = jnp.sum(current, lines)
-    else:  # the currents of the cells are summed chunk by chunk and never stored
-        root = jnp.sqrt(g)
-        out, stats = solve_symmetric(
-            root,
-            wires,
-            solver,
-            (v, v_bit),
-            lambda v, v_bit: root * (v[:, :, None] - v_bit[:, None, :]),
-            lambda x, *_: jnp.sum(root * x, lines),
-        )
-    converged = jax.lax.stop_gradient(stats.converged).all()
-    return (out.T[:rows] if from_bit else out[:, :columns]), converged
+    if rows <= columns:
+        v, v_bit = jnp.eye(rows, m, dtype=g.dtype), jnp.zeros((rows, n), g.dtype)
+        w, stats = line_currents(solver, -2, g, v, v_bit, wires)
+        w = w[:, :columns]
+    else:  # a bit line at −1 V draws current out of the word lines
+        v, v_bit = jnp.zeros((columns, m), g.dtype), -jnp.eye(columns, n, dtype=g.dtype)
+        w, stats = line_currents(solver, -1, g, v, v_bit, wires)
+        w = w[:, :rows].T
+    return w, stats.converged.all()

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from . import cg, direct, nodal
-from .operator import padded, symmetric_matvec
+from .operator import line_drop, padded
 from .solver import Solver, use_direct
 from .wires import Wires
 
@@ -26,7 +26,7 @@ class Stats(NamedTuple):
 
     converged: Array  # bool
     iterations: Array  # int32
-    residual: Array  # ‖b − A x‖
+    residual: Array  # bound on ‖b − A x‖: as computed, plus its own rounding
     relative: Array  # ‖b − A x‖ / ‖b‖, 0 where b is
 
 
@@ -46,7 +46,7 @@ def solve_symmetric(
         solver: method and tolerance.
         inputs: arrays with the B inputs along their first axis.
         rhs: makes the right-hand sides (C, M, N) of the C inputs of a chunk.
-        read: what to keep of a chunk, from x (C, M, N) and its inputs.
+        read: what to keep of a chunk, from x (C, M, N), the drops R(s∘x) and its inputs.
 
     Returns:
         What `read` kept, (B, …), and the statistics.
@@ -75,8 +75,9 @@ def _all_chunks(root_g, wires, solver, tolerance, method, inputs, rhs, read):
 
     def chunk(inputs):
         b = jnp.pad(rhs(*inputs), [(0, 0), (up, 0), (0, right)])
-        x, stats = _refined(filled, wires, b, inverse, tolerance, solver.max_iterations)
-        return read(x[:, up:, : shape[1]], *inputs), stats
+        x, drop, stats = _refined(filled, wires, b, inverse, tolerance, solver.max_iterations)
+        kept = read(x[:, up:, : shape[1]], drop[:, up:, : shape[1]], *inputs)
+        return kept, stats
 
     size = _chunk_size(count, root_g)
     if size >= count:
@@ -118,8 +119,11 @@ def _norm(x: Array) -> Array:
 
 
 def _refined(root_g, wires, b, inverse, tolerance, max_iterations):
-    """Solve, recompute the residual, and solve again for what rounding left of it."""
-    rounding = jnp.finfo(b.dtype).eps
+    """Solve, recompute the residual, and solve again for what rounding left of it.
+
+    Returns x, the drops R(s∘x) along the lines, and the statistics.
+    """
+    rounding = float(jnp.finfo(b.dtype).eps)
     # Each input is brought to the order of 1: squares of small drives would underflow.
     scale = jnp.max(jnp.abs(b), axis=(-2, -1), keepdims=True)
     scale = jnp.where(scale > 0, scale, 1.0)
@@ -127,31 +131,37 @@ def _refined(root_g, wires, b, inverse, tolerance, max_iterations):
     norm = _norm(b)
     target = tolerance * norm
 
+    def residual_of(x, drop):
+        return b - x - root_g * drop
+
     def unfinished(state):
-        _, _, residual, steps, go, passes = state
+        _, _, _, _, go, passes = state
         return jnp.any(go) & (passes < _MAX_PASSES)
 
     def one_pass(state):
-        x, r, residual, steps, go, passes = state
-        d, more = inverse(jnp.where(go, r, 0.0), jnp.where(go, target, jnp.inf))
-        new = x + d
-        new_r = b - symmetric_matvec(root_g, wires, new)
-        new_residual = _norm(new_r)
+        x, drop, residual, steps, go, passes = state
+        r = jnp.where(go, residual_of(x, drop), 0.0)
+        d, more = inverse(r, jnp.where(go, target, jnp.inf))
+        new_x = x + d
+        new_drop = line_drop(root_g * new_x, wires)
+        new_residual = _norm(residual_of(new_x, new_drop))
         better = go & ~(new_residual >= residual)
-        x, r = jnp.where(better, new, x), jnp.where(better, new_r, r)
+        x, drop = jnp.where(better, new_x, x), jnp.where(better, new_drop, drop)
         residual = jnp.where(better, new_residual, residual)
         steps = jnp.where(more < 0, more, steps + more)
         go = better & (residual > jnp.maximum(target, _ROUNDING * rounding * norm))
         go = go & (steps < max_iterations)[:, None, None]
-        return x, r, residual, steps, go, passes + 1
+        return x, drop, residual, steps, go, passes + 1
 
-    start = (jnp.zeros_like(b), b, norm, _none(b), norm != 0, 0)
-    x, _, residual, steps, _, _ = jax.lax.while_loop(unfinished, one_pass, start)
+    nothing = jnp.zeros_like(b)
+    start = (nothing, nothing, norm, _none(b), norm != 0, 0)
+    x, drop, residual, steps, _, _ = jax.lax.while_loop(unfinished, one_pass, start)
     relative = jnp.where(norm > 0, residual / jnp.where(norm > 0, norm, 1.0), norm)
     stats = Stats(
-        converged=relative <= max(tolerance, _FLOOR * float(rounding)),
-        iterations=steps[:, None, None],
-        residual=residual * scale,
-        relative=relative,
+        converged=(relative <= max(tolerance, _FLOOR * rounding))[:, 0, 0],
+        iterations=steps,
+        # What the evaluation of the residual itself may have rounded away is added.
+        residual=((residual + _ROUNDING * rounding * norm) * scale)[:, 0, 0],
+        relative=relative[:, 0, 0],
     )
-    return x * scale, Stats(*(field[:, 0, 0] for field in stats))
+    return x * scale, drop * scale, stats

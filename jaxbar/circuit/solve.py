@@ -1,6 +1,7 @@
 """One tile from drives to currents, and as a matrix."""
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -11,7 +12,7 @@ from jax.typing import ArrayLike
 
 from .._check import check_conductance, real_dtype
 from .cells import Ohmic
-from .currents import cell_currents
+from .currents import cells
 from .nodal import require_positive
 from .operator import bit_drop, word_drop
 from .solver import Solver
@@ -85,12 +86,17 @@ def solve(
     count = 1 if batch is None else batch
     v = jnp.broadcast_to(jnp.asarray(v, dtype), (count, g.shape[0]))
     v_bit = jnp.broadcast_to(jnp.asarray(v_bit, dtype), (count, g.shape[1]))
+    solution = _solve(solver, g, v, v_bit, wires)
+    return jax.tree.map(lambda x: x[0], solution) if batch is None else solution
 
-    current, stats = cell_currents(solver, g, v, v_bit, wires)
+
+@functools.partial(jax.jit, static_argnums=0)
+def _solve(solver: Solver, g: Array, v: Array, v_bit: Array, wires: Wires) -> Solution:
+    current, _, stats = cells(solver, g, v, v_bit, wires)
     stats = jax.lax.stop_gradient(stats)
     # |Δ I_j| = |Σ_i s_ij Δx_ij| ≤ √(Σ_i g_ij)·‖Δx‖, and ‖Δx‖ ≤ ‖residual‖.
     total = jax.lax.stop_gradient(jnp.sqrt(jnp.sum(g, axis=0)))
-    solution = Solution(
+    return Solution(
         currents=jnp.sum(current, axis=1),
         device_currents=current,
         word_voltages=v[:, :, None] - word_drop(current, wires),
@@ -100,7 +106,6 @@ def solve(
         iterations=stats.iterations,
         residual=stats.relative,
     )
-    return jax.tree.map(lambda x: x[0], solution) if batch is None else solution
 
 
 def _check_drives(shape: tuple[int, ...], v: Any, v_bit: Any) -> int | None:

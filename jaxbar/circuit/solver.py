@@ -55,17 +55,17 @@ class Solver:
 
 
 @custom_vmap
-def _largest(x: Array) -> Array:
-    """The largest entry; under `jax.vmap` still one number, the largest of the batch.
+def _worst_of_batch(rho: Array, tiles: Array) -> tuple[Array, Array]:
+    """(the largest ρ, the number of tiles), unbatched even under `jax.vmap`.
 
-    A choice made from it stays one choice, so the branch not taken is not computed.
+    A choice made from them stays one choice, so the branch not taken is not computed.
     """
-    return jnp.max(x)
+    return jnp.max(rho), tiles
 
 
-@_largest.def_vmap
-def _(axis_size, in_batched, x):
-    return _largest(x), False
+@_worst_of_batch.def_vmap
+def _(axis_size, in_batched, rho, tiles):
+    return _worst_of_batch(rho, tiles * axis_size), (False, False)
 
 
 def drop_estimate(g: Array, wires: Wires) -> Array:
@@ -85,23 +85,21 @@ def expected_iterations(rho: Array, tolerance: float) -> Array:
     return (4.0 + 3.3 * jnp.sqrt(rho)) * math.log(2.0 / tolerance) / math.log(2.0 / 1e-6)
 
 
-# Seconds, measured; only their ratios matter.
-_COST = {
-    # platform: (cg per cell, input and iteration; direct per multiply-add; direct per column)
-    "cpu": (1.1e-9, 2.0e-11, 2.0e-5),
-    "gpu": (5.0e-12, 1.0e-13, 2.0e-4),
-}
-
-
 def use_direct(g: Array, wires: Wires, inputs: int, tolerance: float) -> Array:
     """The rule of ``method="auto"``: whether column elimination is the faster; a traced bool.
 
-    It compares the measured costs of `expected_iterations` on the drop estimate ρ with the
-    3·N·M³ + 4·inputs·N·M² multiply-adds of the elimination.
+    It compares measured costs (float32, in seconds; only their ratio matters): conjugate
+    gradients pay for each of `expected_iterations`, cell and input; the elimination pays
+    for three M×M inverses or products a column and for 8·M² multiply-adds a column and
+    input. On a GPU each step also has a latency, shared by all tiles of a `jax.vmap`.
     """
     m, n = g.shape
-    per_cell, per_flop, per_column = _COST["cpu" if jax.default_backend() == "cpu" else "gpu"]
-    iterations = expected_iterations(_largest(drop_estimate(g, wires)), tolerance)
-    cg = iterations * per_cell * inputs * m * n
-    direct = n * (per_column + per_flop * (3.0 * m**3 + 4.0 * inputs * m**2))
-    return direct < cg
+    rho, tiles = _worst_of_batch(drop_estimate(g, wires), jnp.ones((), g.dtype))
+    iterations = expected_iterations(rho, tolerance)
+    cells = tiles * inputs * m * n
+    if jax.default_backend() == "cpu":
+        return n * tiles * 2.5e-11 * (3.0 * m**3 + 8.0 * inputs * m**2) < (
+            iterations * 1.1e-9 * cells
+        )
+    direct = n * (2.5e-4 + tiles * 2.5e-9 * m**1.55) + 2.4e-13 * m * cells
+    return direct < iterations * (4e-5 + 3.5e-11 * cells)

@@ -1,0 +1,186 @@
+"""What a layer's crossbar is made of: one frozen, validated description."""
+
+import dataclasses
+import math
+from typing import Any
+
+import jax
+
+from ._check import check_choice
+from .circuit import Solver, Wires
+
+MAPPINGS = ("differential", "offset")
+SCALES = ("layer", "column")
+UNUSED = ("off", "open")
+
+
+def _check_bits(name: str, bits: int | None) -> None:
+    if bits is None or (isinstance(bits, int) and not isinstance(bits, bool) and bits >= 1):
+        return
+    raise ValueError(f"{name} = {bits!r}: must be an int ≥ 1, or None for an ideal converter")
+
+
+@dataclasses.dataclass(frozen=True)
+class DAC:
+    """The converters that drive the word lines.
+
+    Args:
+        bits: resolution of the symmetric quantiser; None (default) is ideal: no steps and no
+            clipping. With bits, inputs beyond ± the layer's input scale clip.
+    """
+
+    bits: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_bits("dac.bits", self.bits)
+
+
+@dataclasses.dataclass(frozen=True)
+class ADC:
+    """The converters that read the current of each output of each tile.
+
+    Args:
+        bits: resolution of the symmetric linear quantiser; None (default) is ideal.
+        range: the largest current it tells apart, in ampere; None (default): set by `tune`,
+            and until then the largest current that the tile could draw without wires.
+        overflow: the fraction of the currents seen by `tune` that may lie outside the range
+            it sets; default 0.
+    """
+
+    bits: int | None = None
+    range: float | None = None
+    overflow: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check_bits("adc.bits", self.bits)
+        if self.range is not None and not 0.0 < self.range < math.inf:
+            raise ValueError(
+                f"adc.range = {self.range} A: must be > 0, or None to have `tune` set it"
+            )
+        if not 0.0 <= self.overflow < 1.0:
+            raise ValueError(f"adc.overflow = {self.overflow}: must be a fraction in [0, 1)")
+
+
+_PHYSICAL = ("wires", "r_on", "r_off", "v_max")
+
+
+@dataclasses.dataclass(frozen=True)
+class CrossbarConfig:
+    """The crossbar that carries a layer's weights.
+
+    A pytree whose leaves are the physical quantities (wires, r_on, r_off, v_max), so that
+    they can be swept or differentiated; all else is static.
+
+    Args:
+        tile_shape: word lines and bit lines of a tile; default (128, 128).
+        wires: line resistances in ohm; None (default): ideal wires.
+        r_on: lowest cell resistance in ohm; default 1e5.
+        r_off: highest cell resistance in ohm, may be inf; default 1e6.
+        mapping: ``"differential"`` (default): two arrays, for the positive and the negative
+            part of the weights, subtracted after the solve; ``"offset"``: one array with zero
+            at mid conductance, and the reference g_mid·Σv subtracted digitally.
+        scale: one largest weight per ``"layer"`` (default) or per ``"column"``.
+        clip_percentile: the percentile of |w| in (0, 100] that is the largest weight; larger
+            ones clip. None (default): no clipping.
+        unused: cells of a tile that carry no weight are at r_off (``"off"``, default) or
+            ``"open"``.
+        v_max: largest word-line voltage in volt; default 0.3.
+        input_scale: the input that is driven with v_max; `tune` replaces it. Default 1.0.
+        dac: the input converters; None: ideal.
+        adc: the output converters; None: ideal.
+        solver: how tiles are solved; default `Solver()`.
+        tile_chunk: tiles solved at a time; None (default): all on a GPU, one on a CPU. When
+            given, training recomputes each chunk in the backward pass, so that its memory is
+            bounded too.
+
+    Raises:
+        ValueError: a value is out of range; the message names it and what is allowed.
+    """
+
+    tile_shape: tuple[int, int] = (128, 128)
+    wires: Wires | None = None
+    r_on: Any = 1e5
+    r_off: Any = 1e6
+    mapping: str = "differential"
+    scale: str = "layer"
+    clip_percentile: float | None = None
+    unused: str = "off"
+    v_max: Any = 0.3
+    input_scale: float = 1.0
+    dac: DAC | None = None
+    adc: ADC | None = None
+    solver: Solver = dataclasses.field(default_factory=Solver)
+    tile_chunk: int | None = None
+
+    def __post_init__(self) -> None:
+        shape = self.tile_shape
+        if not (
+            isinstance(shape, tuple | list)
+            and len(shape) == 2
+            and all(isinstance(n, int) and n >= 1 for n in shape)
+        ):
+            raise ValueError(
+                f"tile_shape = {shape!r}: must be two ints ≥ 1, (word lines, bit lines)"
+            )
+        object.__setattr__(self, "tile_shape", tuple(shape))
+        for name, default in (("dac", DAC()), ("adc", ADC())):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, default)
+        for name, kind in (("dac", DAC), ("adc", ADC), ("solver", Solver)):
+            if not isinstance(getattr(self, name), kind):
+                raise ValueError(
+                    f"{name} = {getattr(self, name)!r}: must be a jaxbar.{kind.__name__}"
+                )
+        check_choice("mapping", self.mapping, MAPPINGS)
+        check_choice("scale", self.scale, SCALES)
+        check_choice("unused", self.unused, UNUSED)
+        clip = self.clip_percentile
+        if clip is not None and not 0.0 < clip <= 100.0:
+            raise ValueError(f"clip_percentile = {clip}: must lie in (0, 100], or be None")
+        if not 0.0 < self.input_scale < math.inf:
+            raise ValueError(f"input_scale = {self.input_scale}: must be > 0 and finite")
+        chunk = self.tile_chunk
+        if chunk is not None and not (isinstance(chunk, int) and chunk >= 1):
+            raise ValueError(f"tile_chunk = {chunk!r}: must be an int ≥ 1, or None")
+        self._check_physical()
+
+    def _check_physical(self) -> None:
+        def known(x):
+            return isinstance(x, int | float)
+
+        for name in ("r_on", "v_max"):
+            value = getattr(self, name)
+            if known(value) and not 0.0 < value < math.inf:
+                raise ValueError(f"{name} = {value}: must be > 0 and finite")
+        if known(self.r_on) and known(self.r_off) and not self.r_off > self.r_on:
+            raise ValueError(
+                f"r_off = {self.r_off} ohm: must be > r_on = {self.r_on} ohm (inf is allowed)"
+            )
+
+    def replace(self, **changes: Any) -> "CrossbarConfig":
+        """A copy with some fields changed, validated again."""
+        return dataclasses.replace(self, **changes)
+
+    @property
+    def g_on(self) -> Any:
+        """Highest cell conductance in siemens."""
+        return 1.0 / self.r_on
+
+    @property
+    def g_off(self) -> Any:
+        """Lowest cell conductance in siemens."""
+        return 1.0 / self.r_off
+
+    @property
+    def g_unused(self) -> Any:
+        """Conductance of the cells that carry no weight, in siemens."""
+        return self.g_off if self.unused == "off" else 0.0
+
+
+jax.tree_util.register_dataclass(
+    CrossbarConfig,
+    data_fields=list(_PHYSICAL),
+    meta_fields=[
+        field.name for field in dataclasses.fields(CrossbarConfig) if field.name not in _PHYSICAL
+    ],
+)

@@ -1,0 +1,225 @@
+"""A weight matrix on crossbar tiles, from inputs to outputs; pure functions.
+
+The data flows one way: weights → conductances → tiles → currents → ADC → outputs. Shapes:
+K inputs and L outputs of the matrix, tiles of (m, n), P arrays (2 for "differential", 1 for
+"offset"), D = ⌈K/m⌉ tiles down and A = ⌈L/n⌉ across, B inputs at a time.
+"""
+
+import dataclasses
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from . import mapping, tiling
+from .circuit.currents import line_currents
+from .circuit.effective import corner
+from .circuit.wires import checked_wires
+from .config import CrossbarConfig
+from .periphery import covering_range, quantize
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Calibration:
+    """What `tune` stores: the ranges of the converters and an affine map of each output.
+
+    Attributes:
+        input_scale: the input that is driven with v_max, ().
+        adc_range: largest current that the ADC tells apart, (), ampere.
+        gain, offset: applied to the outputs in units of the weights times inputs, (L,).
+    """
+
+    input_scale: Any
+    adc_range: Any
+    gain: Any
+    offset: Any
+
+
+def default_calibration(shape: tuple[int, int], config: CrossbarConfig, dtype: Any) -> Calibration:
+    """No scaling, and an ADC that spans the largest current of a tile without wires."""
+    span = config.g_on - config.g_off
+    most = config.v_max * tiling.used_corner(shape, config.tile_shape)[0]
+    most = most * (span if config.mapping == "differential" else 0.5 * span)
+    given = config.adc.range
+    return Calibration(
+        input_scale=jnp.asarray(config.input_scale, dtype),
+        adc_range=jnp.asarray(most if given is None else given, dtype),
+        gain=jnp.ones(shape[1], dtype),
+        offset=jnp.zeros(shape[1], dtype),
+    )
+
+
+def write(w: Array, config: CrossbarConfig) -> tuple[Array, Array]:
+    """The conductances (P, D, A, m, n) in siemens of weights (K, L), and the largest weight."""
+    g, largest = mapping.to_conductance(w, config)
+    return tiling.to_tiles(g, config.tile_shape, config.g_unused), largest
+
+
+@functools.partial(jax.jit, static_argnums=1)
+def effective(g: Array, shape: tuple[int, int], config: CrossbarConfig) -> tuple[Array, Array]:
+    """Written tiles (P, D, A, m, n) as signed matrices; and whether every solve converged.
+
+    Returns (D, A, m', n') in siemens, m' and n' the lines in use in the fullest tile: the
+    current of an output, signed, is the sum over the inputs of voltage times this.
+    """
+    rows, columns = tiling.used_corner(shape, config.tile_shape)
+    if config.wires is None:
+        w, converged = g[..., :rows, :columns], jnp.asarray(True)
+    else:
+        wires = checked_wires(config.wires, g.dtype)
+        solve = functools.partial(corner, config.solver, rows, columns)
+        w, converged = _over_tiles(lambda g: solve(g, wires), g, config)
+    return mapping.signed(w, mapping.mid_conductance(config), config), converged.all()
+
+
+def currents(g: Array, v: Array, config: CrossbarConfig) -> tuple[Array, Array]:
+    """Signed output currents of written tiles, solved for each input.
+
+    Args:
+        g: conductances (P, D, A, m, n) in siemens.
+        v: word-line voltages (D, B, m) in volt.
+        config: wires and solver are used.
+
+    Returns:
+        Currents (D, A, B, n) in ampere, and whether every solve converged.
+    """
+    if config.wires is None:
+        i = jnp.einsum("dbm,pdamn->pdabn", v, g, precision="highest")
+        converged = jnp.asarray(True)
+    else:
+        wires = checked_wires(config.wires, g.dtype)
+
+        def solve(tile):
+            g, v = tile
+            v_bit = jnp.zeros((v.shape[0], g.shape[1]), g.dtype)
+            i, stats = line_currents(config.solver, -2, g, v, v_bit, wires)
+            return i, stats.converged
+
+        each = jnp.broadcast_to(v[None, :, None], (*g.shape[:3], *v.shape[1:]))
+        i, converged = _over_tiles(solve, (g, each), config)
+    reference = mapping.mid_conductance(config) * jnp.sum(v, -1)[:, None, :, None]
+    return mapping.signed(i, reference, config), converged.all()
+
+
+def _over_tiles(solve: Any, tiles: Any, config: CrossbarConfig) -> Any:
+    """`solve` on each tile of arrays (P, D, A, …), as many at a time as configured."""
+    lead = jax.tree.leaves(tiles)[0].shape[:3]
+    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[3:]), tiles)
+    chunk = config.tile_chunk
+    if chunk is not None:
+        solve = jax.checkpoint(solve)
+    elif jax.default_backend() == "cpu":
+        chunk = 1  # a CPU is fastest while one tile's state stays in its cache
+    count = jax.tree.leaves(flat)[0].shape[0]
+    if chunk is None or chunk >= count:
+        out = jax.vmap(solve)(flat)
+    else:
+        out = jax.lax.map(solve, flat, batch_size=None if chunk == 1 else chunk)
+    return jax.tree.map(lambda y: y.reshape(*lead, *y.shape[1:]), out)
+
+
+def drive(x: Array, calibration: Calibration, config: CrossbarConfig) -> Array:
+    """Inputs (B, K) as the voltages (B, K) of the word lines."""
+    return config.v_max * quantize(x / calibration.input_scale, 1.0, config.dac.bits)
+
+
+def read(
+    i: Array, outputs: int, largest: Array, calibration: Calibration, config: CrossbarConfig
+) -> Array:
+    """Signed currents (D, A, B, n) through the ADCs and added up: outputs (B, L)."""
+    i = quantize(i, calibration.adc_range, config.adc.bits)
+    return decode(
+        tiling.outputs_from_tiles(jnp.sum(i, 0), outputs), largest, calibration, config
+    )
+
+
+def decode(i: Array, largest: Array, calibration: Calibration, config: CrossbarConfig) -> Array:
+    """Currents (B, L) in ampere as outputs (B, L) in units of weights times inputs."""
+    per_weight = mapping.conductance_per_weight(largest, config)
+    y = i * (calibration.input_scale / (config.v_max * per_weight))
+    return y * calibration.gain + calibration.offset
+
+
+@functools.partial(jax.jit, static_argnums=2)
+def through_effective(
+    x: Array,
+    w: Array,
+    outputs: int,
+    largest: Array,
+    calibration: Calibration,
+    config: CrossbarConfig,
+) -> Array:
+    """Outputs (B, L) of inputs (B, K) through effective matrices w (D, A, m', n')."""
+    v = drive(x, calibration, config)
+    if config.adc.bits is None:  # nothing happens between the tiles: one matrix product
+        matrix = tiling.from_tiles(w, (x.shape[1], outputs))
+        i = jnp.matmul(v, matrix, precision="highest")
+        return decode(i, largest, calibration, config)
+    tiles = tiling.inputs_to_tiles(v, w.shape[-2])
+    i = jnp.einsum("dbm,damn->dabn", tiles, w, precision="highest")
+    return read(i, outputs, largest, calibration, config)
+
+
+@jax.jit
+def matmul(
+    x: Array, w: Array, calibration: Calibration, config: CrossbarConfig
+) -> tuple[Array, Array]:
+    """x·w through the crossbar: the pristine weights written, solved exactly and read.
+
+    Args:
+        x: inputs (B, K).
+        w: weights (K, L).
+        calibration: as `default_calibration` or set by `tune`.
+        config: the crossbar.
+
+    Returns:
+        Outputs (B, L), and whether every solve converged. Differentiable in all arguments;
+        the converters' gradients are straight through.
+    """
+    g, largest = write(w, config)
+    rows, columns = tiling.used_corner(w.shape, config.tile_shape)
+    if config.wires is None or x.shape[0] >= min(rows, columns):
+        # Fewer unit drives than inputs: the tiles' matrices are the cheaper way.
+        matrix, converged = effective(g, w.shape, config)
+        y = through_effective(x, matrix, w.shape[1], largest, calibration, config)
+        return y, converged
+    v = tiling.inputs_to_tiles(drive(x, calibration, config), config.tile_shape[0])
+    i, converged = currents(g, v, config)
+    return read(i, w.shape[1], largest, calibration, config), converged
+
+
+@jax.jit
+def calibrate(x: Array, w: Array, config: CrossbarConfig) -> tuple[Calibration, Array]:
+    """The calibration of a layer from inputs (B, K) that it sees; whether all solves converged.
+
+    The input scale is the largest |input|; the range of the ADC covers the currents seen
+    but for the fraction `adc.overflow`, unless it is configured; and each output gets the
+    gain and offset that bring it closest to x·w in the least squares sense. It depends on
+    the inputs and the weights alone, so that calibrating twice changes nothing.
+    """
+    start = default_calibration(w.shape, config, w.dtype)
+    start = dataclasses.replace(start, input_scale=covering_range(x))
+    g, largest = write(w, config)
+    matrix, converged = effective(g, w.shape, config)
+    if config.adc.bits is not None and config.adc.range is None:
+        tiles = tiling.inputs_to_tiles(drive(x, start, config), matrix.shape[-2])
+        seen = jnp.einsum("dbm,damn->dabn", tiles, matrix, precision="highest")
+        used = jnp.stack([tiling.outputs_from_tiles(i, w.shape[1]) for i in seen])
+        start = dataclasses.replace(start, adc_range=covering_range(used, config.adc.overflow))
+    raw = through_effective(x, matrix, w.shape[1], largest, start, config)
+    gain, offset = _affine(raw, jnp.matmul(x, w, precision="highest"))
+    return dataclasses.replace(start, gain=gain, offset=offset), converged
+
+
+def _affine(raw: Array, target: Array) -> tuple[Array, Array]:
+    """Gain and offset of each column with least squares error; gain 1 where raw is constant."""
+    raw_mean, target_mean = jnp.mean(raw, 0), jnp.mean(target, 0)
+    spread = jnp.mean((raw - raw_mean) ** 2, 0)
+    shared = jnp.mean((raw - raw_mean) * (target - target_mean), 0)
+    size = jnp.mean(raw**2, 0)
+    varies = spread > (100 * jnp.finfo(raw.dtype).eps) ** 2 * size
+    gain = jnp.where(varies, shared / jnp.where(varies, spread, 1.0), 1.0)
+    return gain, target_mean - gain * raw_mean

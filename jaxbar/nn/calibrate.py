@@ -1,0 +1,50 @@
+"""Calibration of a crossbar model on inputs that it will see."""
+
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+from .linear import Linear, observer
+
+Model = TypeVar("Model", bound=nnx.Module)
+
+
+def tune(model: Model, *args: Any, **kwargs: Any) -> Model:
+    """Calibrates every crossbar layer, in place, by one pass ``model(*args, **kwargs)``.
+
+    Layer after layer: each sees what its calibrated predecessors make of the inputs. Stored
+    are the scale of its inputs, the range of its ADC and a gain and offset for each output
+    (`jaxbar.crossbar.calibrate`). The weights stay as they are, and tuning again on the same
+    inputs changes nothing. A layer that is used several times is calibrated on all it sees.
+
+    Args:
+        model: from `patch_model`.
+        *args, **kwargs: of the model's call, with a batch of typical inputs.
+
+    Returns:
+        The model.
+
+    Raises:
+        ValueError: inside `jax.jit` and the like, or the model ran no crossbar layer.
+    """
+    seen: dict[int, list[jax.Array]] = {}
+
+    def calibrate(layer: Linear, x: jax.Array) -> None:
+        if isinstance(x, jax.core.Tracer):
+            raise ValueError(f"{layer.path}: tune runs the model itself; call it outside jit")
+        inputs = seen.setdefault(id(layer), [])
+        inputs.append(x)
+        layer.calibrate(jnp.concatenate(inputs))
+
+    token = observer.set(calibrate)
+    try:
+        model(*args, **kwargs)
+    finally:
+        observer.reset(token)
+    if not seen:
+        raise ValueError(
+            f"{type(model).__name__} ran no crossbar layer: use patch_model before tune"
+        )
+    return model

@@ -1,0 +1,94 @@
+"""Digital models to crossbars, and crossbars to other ones."""
+
+from typing import Any, TypeVar
+
+from flax import nnx
+
+from ..config import CrossbarConfig
+from .linear import Linear, ProgrammedLinear
+
+Model = TypeVar("Model", bound=nnx.Module)
+
+
+def patch_model(model: Model, config: CrossbarConfig) -> Any:
+    """A copy of a model with every `nnx.Linear` on a crossbar; the model itself is untouched.
+
+    Layers are found at any depth: the root, attributes, lists and dicts; a module that is
+    used in several places stays one. A `Linear` that is on a crossbar already gets the new
+    configuration and is no longer calibrated.
+
+    Args:
+        model: an nnx module.
+        config: the crossbar of every layer.
+
+    Raises:
+        ValueError: the model holds no `nnx.Linear`.
+    """
+
+    def patch(path, node):
+        if type(node) is nnx.Linear or isinstance(node, Linear):
+            found.append(path)
+            return Linear.from_digital(node, config, ".".join(map(str, path)) or "Linear")
+        return node
+
+    found: list[Any] = []
+    new = nnx.recursive_map(patch, nnx.clone(model))
+    if not found:
+        raise ValueError(
+            f"{type(model).__name__} holds no nnx.Linear: nothing to put on a crossbar"
+        )
+    return new
+
+
+def reconfigure(model: Model, **changes: Any) -> Model:
+    """A copy of a crossbar model with some fields of every layer's configuration changed.
+
+    Weights and calibration stay. The physical fields may be traced, so that a sweep is one
+    `jax.vmap`: ``vmap(lambda r: accuracy(reconfigure(model, wires=Wires(r, r, r, r))))``.
+
+    Raises:
+        ValueError: a field is unknown or not allowed, or the model is programmed (its
+            conductances are written: change the model, then program it).
+    """
+    unknown = set(changes) - set(CrossbarConfig.__dataclass_fields__)
+    if unknown:
+        raise ValueError(
+            f"unknown configuration field {', '.join(sorted(unknown))}: there are "
+            f"{', '.join(CrossbarConfig.__dataclass_fields__)}"
+        )
+    new = nnx.clone(model)
+    for _, node in nnx.iter_graph(new):
+        if isinstance(node, ProgrammedLinear):
+            raise ValueError(f"{node.path} is programmed: reconfigure the model, then program it")
+        if isinstance(node, Linear):
+            node.physical.set_value(node.config.replace(**changes))
+    return new
+
+
+def program(model: Model, key: Any = None) -> Any:
+    """A copy of a crossbar model with its conductances written and its tiles solved.
+
+    An evaluation is then matrix products. The copy no longer follows the weights.
+
+    Args:
+        model: from `patch_model`.
+        key: for what is random in the writing. With the present configurations nothing is.
+
+    Raises:
+        ValueError: the model holds no crossbar layer.
+    """
+    del key
+
+    def write(path, node):
+        if isinstance(node, Linear):
+            found.append(path)
+            return ProgrammedLinear(node)
+        return node
+
+    found: list[Any] = []
+    new = nnx.recursive_map(write, nnx.clone(model))
+    if not found:
+        raise ValueError(
+            f"{type(model).__name__} holds no crossbar layer to program: use patch_model first"
+        )
+    return new

@@ -1,0 +1,189 @@
+"""A dense layer whose weights are the cells of crossbar tiles."""
+
+import math
+import warnings
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+from jax import Array
+from jax.typing import ArrayLike
+
+from .. import crossbar
+from .._check import real_dtype
+from ..config import CrossbarConfig
+
+
+class Physical(nnx.Variable):
+    """A layer's `CrossbarConfig`; its leaves are the wires, resistances and voltage."""
+
+
+class Calibrated(nnx.Variable):
+    """A layer's `Calibration`, set by `tune`."""
+
+
+class Programmed(nnx.Variable):
+    """What `program` has written: conductances and the matrices they make."""
+
+
+# Called with each layer and the inputs (B, K) it is about to see; set by `tune`.
+observer: ContextVar[Callable[["Linear", Array], None] | None] = ContextVar(
+    "observer", default=None
+)
+
+
+class Linear(nnx.Module):
+    """y = x·kernel + bias with the product done by crossbar tiles, differentiably.
+
+    The weights are ordinary `nnx.Param`s: what an optimizer does to them takes effect at
+    once. The bias is added digitally. Each input of a batch is computed for itself: its
+    output does not depend on the others.
+
+    Args:
+        in_features: K.
+        out_features: L.
+        config: the crossbar.
+        rngs: keys for the initial weights; not needed with `digital`.
+        use_bias: whether a bias is added; default True.
+        digital: a layer whose weights are taken, the same variables, in place of new ones.
+        path: the layer's name in messages.
+        **kwargs: what `nnx.Linear` takes: kernel_init, bias_init, dtype, param_dtype.
+
+    Attributes:
+        kernel: weights (K, L), a Param.
+        bias: (L,), a Param, or None.
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        config: CrossbarConfig,
+        *,
+        rngs: nnx.Rngs | None = None,
+        use_bias: bool = True,
+        digital: "nnx.Linear | Linear | None" = None,
+        path: str = "Linear",
+        **kwargs: Any,
+    ):
+        if not isinstance(config, CrossbarConfig):
+            raise ValueError(f"config = {config!r}: must be a jaxbar.CrossbarConfig")
+        if digital is None:
+            digital = nnx.Linear(in_features, out_features, rngs=rngs, use_bias=use_bias, **kwargs)
+        self.in_features, self.out_features = in_features, out_features
+        self.kernel, self.bias, self.dtype = digital.kernel, digital.bias, digital.dtype
+        self.path = path
+        number = real_dtype(self.kernel[...])
+        config = jax.tree.map(lambda x: jnp.asarray(x, number), config)
+        self.physical = Physical(config)
+        self.calibrated = Calibrated(
+            crossbar.default_calibration((in_features, out_features), config, number)
+        )
+
+    @classmethod
+    def from_digital(
+        cls, layer: "nnx.Linear | Linear", config: CrossbarConfig, path: str = "Linear"
+    ) -> "Linear":
+        """The weights of a layer (the same variables) on a crossbar, not yet calibrated."""
+        return cls(*layer.kernel.shape, config, digital=layer, path=path)
+
+    @property
+    def config(self) -> CrossbarConfig:
+        """The crossbar in force."""
+        return self.physical.get_value()
+
+    @property
+    def calibration(self) -> crossbar.Calibration:
+        """The calibration in force."""
+        return self.calibrated.get_value()
+
+    def weights(self) -> Array:
+        """The kernel (K, L) in the precision of the circuit, float32 at least."""
+        kernel = self.kernel[...]
+        return kernel.astype(real_dtype(kernel))
+
+    def calibrate(self, x: Array) -> None:
+        """Replaces the calibration by the one that inputs (B, K) call for."""
+        new, converged = crossbar.calibrate(x, self.weights(), self.config)
+        warn_unconverged(converged, self.path)
+        self.calibrated.set_value(new)
+
+    def __call__(self, x: ArrayLike) -> Array:
+        """Outputs (…, L) of inputs (…, K)."""
+        rows = _rows(x, self.in_features, self.path)
+        seen = observer.get()
+        if seen is not None:
+            seen(self, rows)
+        y, converged = crossbar.matmul(rows, self.weights(), self.calibration, self.config)
+        warn_unconverged(converged, self.path)
+        return _finish(y, x, self.bias, self.dtype)
+
+
+class ProgrammedLinear(nnx.Module):
+    """A `Linear` whose conductances are written; an evaluation is matrix products.
+
+    Attributes:
+        conductance: of every cell (arrays, tiles down, tiles across, m, n), siemens.
+        effective: the tiles as signed matrices (down, across, m', n'), siemens.
+    """
+
+    def __init__(self, layer: Linear):
+        config = layer.config
+        g, largest = crossbar.write(layer.weights(), config)
+        matrix, converged = crossbar.effective(g, layer.kernel.shape, config)
+        warn_unconverged(converged, layer.path)
+        self.in_features, self.out_features = layer.in_features, layer.out_features
+        self.path, self.dtype, self.bias = layer.path, layer.dtype, layer.bias
+        self.physical, self.calibrated = layer.physical, layer.calibrated
+        self.conductance = Programmed(g)
+        self.effective = Programmed(matrix)
+        self.largest = Programmed(largest)
+
+    @property
+    def config(self) -> CrossbarConfig:
+        """The crossbar in force."""
+        return self.physical.get_value()
+
+    def __call__(self, x: ArrayLike) -> Array:
+        """Outputs (…, L) of inputs (…, K)."""
+        y = crossbar.through_effective(
+            _rows(x, self.in_features, self.path),
+            self.effective[...],
+            self.out_features,
+            self.largest[...],
+            self.calibrated.get_value(),
+            self.config,
+        )
+        return _finish(y, x, self.bias, self.dtype)
+
+
+def _rows(x: ArrayLike, features: int, path: str) -> Array:
+    """Inputs (…, K) as (B, K), float32 at least."""
+    x = jnp.asarray(x)
+    if x.ndim == 0 or x.shape[-1] != features:
+        raise ValueError(f"{path}: x has shape {x.shape}, the layer takes (…, {features})")
+    return x.reshape(math.prod(x.shape[:-1]), features).astype(real_dtype(x))
+
+
+def _finish(y: Array, x: ArrayLike, bias: nnx.Param | None, dtype: Any) -> Array:
+    y = y.reshape(*jnp.shape(x)[:-1], y.shape[-1])
+    if bias is not None:
+        y = y + bias[...]
+    return y if dtype is None else y.astype(dtype)
+
+
+def warn_unconverged(converged: Array, path: str) -> None:
+    """Warns, also from compiled code, that a layer's tiles were not solved to tolerance."""
+
+    def warn():
+        warnings.warn(
+            f"{path}: a tile was not solved to its tolerance; raise Solver.max_iterations or "
+            "use Solver(method='direct')",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+    jax.lax.cond(converged, lambda: None, lambda: jax.debug.callback(warn))
