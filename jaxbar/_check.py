@@ -20,6 +20,11 @@ def concrete(value: Any) -> np.ndarray | None:
         return None
 
 
+def as_number(value: Any) -> Any:
+    """Lists and tuples as numpy arrays; arrays, numbers and None as they are."""
+    return np.asarray(value) if isinstance(value, list | tuple) else value
+
+
 def real_dtype(*values: ArrayLike) -> jnp.dtype:
     """float64 if any value is, with 64-bit mode on; else float32 (also for integers)."""
     return jnp.promote_types(jnp.result_type(*values, jnp.float32), jnp.float32)
@@ -52,6 +57,6 @@ def check_choice(name: str, value: Any, allowed: Iterable[str]) -> None:
     allowed = tuple(allowed)
     if value in allowed:
         return
-    near = difflib.get_close_matches(str(value), allowed, 1)
+    near = difflib.get_close_matches(str(value), allowed, 1, cutoff=0.5)
     hint = f" (did you mean {near[0]!r}?)" if near else ""
     raise ValueError(f"{name} = {value!r}: must be one of {', '.join(map(repr, allowed))}{hint}")

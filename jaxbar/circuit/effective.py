@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
-from .._check import real_dtype
+from .._check import as_number, check_conductance, real_dtype
 from . import direct
 from .currents import line_currents
 from .solve import checked_tile
@@ -32,6 +32,8 @@ def effective_conductance(g: ArrayLike, wires: Wires, solver: Solver | None = No
     Raises:
         ValueError: as `solve`.
     """
+    g = as_number(g)
+    check_conductance(g)
     g, wires, solver = checked_tile(g, wires, solver, real_dtype(g))
     return corner(solver, *g.shape, g, wires)[0]
 

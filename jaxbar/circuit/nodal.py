@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
-from .._check import check_conductance, concrete, real_dtype
-from .wires import Wires
+from .._check import as_number, check_conductance, concrete, real_dtype
+from .wires import Wires, checked_wires
 
 
 def require_positive(wires: Wires) -> None:
@@ -48,10 +48,11 @@ def nodal_matrix(g: ArrayLike, wires: Wires) -> Array:
     Raises:
         ValueError: a resistance is 0, or g is negative, not finite or not a matrix.
     """
+    g = as_number(g)
     check_conductance(g)
     require_positive(wires)
-    dtype = real_dtype(g, *jax.tree.leaves(wires))
-    g = jnp.asarray(g, dtype)
+    dtype = real_dtype(g)
+    g, wires = jnp.asarray(g, dtype), checked_wires(wires, dtype)
     m, n = g.shape
     cells = jnp.diag(g.ravel())
     word = jnp.kron(jnp.eye(m), _line(n, wires.source, wires.word))

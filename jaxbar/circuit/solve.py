@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
-from .._check import check_conductance, real_dtype
+from .._check import as_number, check_conductance, real_dtype
 from .cells import Ohmic
 from .currents import cells
 from .nodal import require_positive
@@ -77,7 +77,9 @@ def solve(
     Raises:
         ValueError: shapes do not meet, or a value is not allowed; the message names it.
     """
-    batch = _check_drives(np.shape(g), v, v_bit)
+    g, v, v_bit = as_number(g), as_number(v), as_number(v_bit)
+    check_conductance(g)
+    batch = _check_drives(g.shape, v, v_bit)
     if not isinstance(cell, Ohmic | None):
         raise ValueError(f"cell = {cell!r}: the cell law must be Ohmic()")
     v_bit = 0.0 if v_bit is None else v_bit
@@ -110,8 +112,6 @@ def _solve(solver: Solver, g: Array, v: Array, v_bit: Array, wires: Wires) -> So
 
 def _check_drives(shape: tuple[int, ...], v: Any, v_bit: Any) -> int | None:
     """The number of inputs, or None for one input without a batch axis."""
-    if len(shape) != 2:
-        return None
     batch = []
     for name, value, size, lines in (
         ("v", v, shape[0], "word lines"),
@@ -134,8 +134,7 @@ def _check_drives(shape: tuple[int, ...], v: Any, v_bit: Any) -> int | None:
 def checked_tile(
     g: ArrayLike, wires: Wires, solver: Solver | None, dtype: jnp.dtype
 ) -> tuple[Array, Wires, Solver]:
-    """Conductances, wires and solver, checked and of one dtype; raises ValueError."""
-    check_conductance(g)
+    """Conductances, wires (checked) and solver (checked), of one dtype; raises ValueError."""
     solver = Solver() if solver is None else solver
     if not isinstance(solver, Solver):
         raise ValueError(f"solver = {solver!r}: must be a jaxbar.Solver")

@@ -12,7 +12,7 @@ CASES = sorted(path.stem for path in TRUTH.glob("*_*.npz"))
 
 def load(case):
     """(g, v, v_bit, wires, currents, word voltages, bit voltages) of a truth file, float64."""
-    d = np.load(TRUTH / f"{case}.npz")
+    d = {key: np.asarray(x, np.float64) for key, x in np.load(TRUTH / f"{case}.npz").items()}
     if case.startswith("lin"):  # ngspice: a full segment before the first and after the last cell
         source, sense = d["r_source"] + d["r_wl"], d["r_sense"] + d["r_bl"]
         wires = Wires(float(source), float(d["r_wl"]), float(d["r_bl"]), float(sense))
