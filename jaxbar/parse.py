@@ -1,0 +1,139 @@
+"""Nested dicts, as TOML gives them, into nested frozen dataclasses; strictly."""
+
+import dataclasses
+import difflib
+import inspect
+import re
+import types
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+
+def documentation(kind: type) -> dict[str, str]:
+    """What the Args section of a dataclass's docstring says about each field, in one line."""
+    text = inspect.cleandoc(kind.__doc__ or "").partition("\nArgs:\n")[2]
+    entries: dict[str, list[str]] = {}
+    name = ""
+    for line in text.splitlines():
+        if line and not line.startswith(" "):
+            break  # the next section
+        start = re.match(r"    (\w+): (.*)", line)
+        if start:
+            name = start[1]
+            entries[name] = [start[2]]
+        elif name and line.strip():
+            entries[name].append(line.strip())
+    return {name: " ".join(lines) for name, lines in entries.items()}
+
+
+def keys(kind: type, prefix: str = "") -> Iterator[tuple[str, type, str]]:
+    """Every key below a dataclass: its dotted name, the class that has it, the field's name."""
+    hints = typing.get_type_hints(kind)
+    for field in dataclasses.fields(kind):
+        inner, _ = _options(hints[field.name])
+        if dataclasses.is_dataclass(inner):
+            yield from keys(typing.cast(type, inner), f"{prefix}{field.name}.")
+        else:
+            yield prefix + field.name, kind, field.name
+
+
+def from_dict(kind: type, values: dict[str, Any]) -> Any:
+    """A dataclass from a dict; sections are dicts, tuples are lists, None is "none".
+
+    Args:
+        kind: a dataclass; fields may be int, float, bool, str, tuples, dataclasses, any of
+            them or None, and Any for a number.
+        values: by field name. Fields that are left out keep their default.
+
+    Raises:
+        ValueError: a key is unknown (the message names the nearest known one), or a value is
+            of the wrong type or not allowed (it names the key, the value and what is allowed).
+    """
+    return _build(kind, values, "", [name for name, _, _ in keys(kind)])
+
+
+def _build(kind: type, values: dict[str, Any], prefix: str, everywhere: list[str]) -> Any:
+    hints = typing.get_type_hints(kind)
+    known = [field.name for field in dataclasses.fields(kind)]
+    for key in values:
+        if key not in known:
+            raise ValueError(_unknown(key, known, prefix, everywhere))
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        inner, optional = _options(hints[key])
+        if optional and value == "none":  # TOML has no null
+            found[key] = None
+        elif dataclasses.is_dataclass(inner):
+            if not isinstance(value, dict):
+                raise ValueError(
+                    f"{prefix}{key} = {value!r}: is a section with keys of its own: "
+                    f"{', '.join(field.name for field in dataclasses.fields(inner))}"
+                )
+            section = f"{prefix}{key}."
+            found[key] = _build(typing.cast(type, inner), value, section, everywhere)
+        else:
+            about = documentation(kind).get(key, "").split(". ")[0].rstrip(".")
+            found[key] = _convert(inner, value, prefix + key, about, optional)
+    try:
+        return kind(**found)
+    except ValueError as error:
+        raise ValueError(_located(str(error), kind, known, prefix)) from None
+
+
+def _unknown(key: str, known: list[str], prefix: str, everywhere: list[str]) -> str:
+    near = [prefix + name for name in difflib.get_close_matches(key, known, 1, cutoff=0.6)]
+    near = near or [name for name in everywhere if name.split(".")[-1] == key]  # elsewhere
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    where = f"[{prefix[:-1]}]" if prefix else "the top level"
+    return f"unknown key {prefix}{key}: {hint}{where} knows {', '.join(known)}"
+
+
+def _located(message: str, kind: type, known: list[str], prefix: str) -> str:
+    """A class's complaint about one of its fields, with the key's full name."""
+    section = prefix.rstrip(".").split(".")[-1]
+    bare = re.sub(rf"^({kind.__name__}|{section})\.", "", message)
+    if re.split(r"\W", bare, maxsplit=1)[0] in known:
+        return prefix + bare
+    return f"[{prefix[:-1]}] {message}" if prefix else message
+
+
+def _options(hint: Any) -> tuple[Any, bool]:
+    """The type inside ``type | None``, and whether None is allowed."""
+    if not isinstance(hint, types.UnionType) and typing.get_origin(hint) is not typing.Union:
+        return hint, False
+    options = [option for option in typing.get_args(hint) if option is not type(None)]
+    if len(options) != 1:
+        raise TypeError(f"{hint}: a field is of one type, or of one type or None")
+    return options[0], True
+
+
+def _convert(kind: Any, value: Any, key: str, about: str, optional: bool) -> Any:
+    """A TOML value as what a field asks for."""
+    simple = {Any: float, float: float, int: int, str: str, bool: bool}.get(kind)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if simple is float and number:
+        return float(value)
+    if simple is not None and type(value) is simple:
+        return value
+    if typing.get_origin(kind) is tuple and isinstance(value, list):
+        inner = typing.get_args(kind)
+        if inner[-1] is Ellipsis:
+            inner = (inner[0],) * len(value)
+        if len(inner) == len(value):
+            pairs = zip(inner, value, strict=True)
+            return tuple(
+                _convert(k, x, f"{key}[{i}]", about, False) for i, (k, x) in enumerate(pairs)
+            )
+    allowed = _name(kind) + (' or "none"' if optional else "")
+    raise ValueError(f"{key} = {value!r}: must be {allowed}" + (f" ({about})" if about else ""))
+
+
+def _name(kind: Any) -> str:
+    if typing.get_origin(kind) is tuple:
+        inner = typing.get_args(kind)
+        if inner[-1] is Ellipsis:
+            return f"a list, each {_name(inner[0])}"
+        return f"a list of {len(inner)}, each {_name(inner[0])}"
+    names = {float: "a number", Any: "a number", int: "a whole number", bool: "true or false"}
+    return names.get(kind, "a text")
