@@ -86,8 +86,8 @@ class CrossbarConfig:
             ``"open"``.
         v_max: largest word-line voltage in volt; default 0.3.
         input_scale: the input that is driven with v_max; `tune` replaces it. Default 1.0.
-        dac: the input converters; None: ideal.
-        adc: the output converters; None: ideal.
+        dac: the input converters; default `DAC()`, ideal. None means ideal too.
+        adc: the output converters; default `ADC()`, ideal. None means ideal too.
         solver: how tiles are solved; default `Solver()`.
         tile_chunk: tiles solved at a time; None (default): all on a GPU, one on a CPU. When
             given, training recomputes each chunk in the backward pass, so that its memory is
@@ -107,8 +107,8 @@ class CrossbarConfig:
     unused: str = "off"
     v_max: Any = 0.3
     input_scale: float = 1.0
-    dac: DAC | None = None
-    adc: ADC | None = None
+    dac: DAC = DAC()
+    adc: ADC = ADC()
     solver: Solver = dataclasses.field(default_factory=Solver)
     tile_chunk: int | None = None
 

@@ -131,9 +131,7 @@ def read(
 ) -> Array:
     """Signed currents (D, A, B, n) through the ADCs and added up: outputs (B, L)."""
     i = quantize(i, calibration.adc_range, config.adc.bits)
-    return decode(
-        tiling.outputs_from_tiles(jnp.sum(i, 0), outputs), largest, calibration, config
-    )
+    return decode(tiling.outputs_from_tiles(jnp.sum(i, 0), outputs), largest, calibration, config)
 
 
 def decode(i: Array, largest: Array, calibration: Calibration, config: CrossbarConfig) -> Array:
@@ -180,10 +178,11 @@ def matmul(
         the converters' gradients are straight through.
     """
     g, largest = write(w, config)
-    rows, columns = tiling.used_corner(w.shape, config.tile_shape)
+    shape = (x.shape[1], w.shape[1])
+    rows, columns = tiling.used_corner(shape, config.tile_shape)
     if config.wires is None or x.shape[0] >= min(rows, columns):
         # Fewer unit drives than inputs: the tiles' matrices are the cheaper way.
-        matrix, converged = effective(g, w.shape, config)
+        matrix, converged = effective(g, shape, config)
         y = through_effective(x, matrix, w.shape[1], largest, calibration, config)
         return y, converged
     v = tiling.inputs_to_tiles(drive(x, calibration, config), config.tile_shape[0])
@@ -200,10 +199,11 @@ def calibrate(x: Array, w: Array, config: CrossbarConfig) -> tuple[Calibration, 
     gain and offset that bring it closest to x·w in the least squares sense. It depends on
     the inputs and the weights alone, so that calibrating twice changes nothing.
     """
-    start = default_calibration(w.shape, config, w.dtype)
+    shape = (x.shape[1], w.shape[1])
+    start = default_calibration(shape, config, w.dtype)
     start = dataclasses.replace(start, input_scale=covering_range(x))
     g, largest = write(w, config)
-    matrix, converged = effective(g, w.shape, config)
+    matrix, converged = effective(g, shape, config)
     if config.adc.bits is not None and config.adc.range is None:
         tiles = tiling.inputs_to_tiles(drive(x, start, config), matrix.shape[-2])
         seen = jnp.einsum("dbm,damn->dabn", tiles, matrix, precision="highest")

@@ -1,7 +1,6 @@
 """The main job: a network trained, mapped onto tiles, and trained again through their wires."""
 
 import contextlib
-import re
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ from jax import Array
 
 from . import crossbar, data, plots
 from .circuit import Solution, Wires, solve
-from .nn import Linear, patch_model, program, tune
+from .nn import ConvergenceWarning, Linear, patch_model, program, tune
 from .report import Report
 from .settings import RunSettings, TrainingSettings
 from .training import MLP, accuracy, fit
@@ -29,9 +28,6 @@ STAGES = {
     "mapped": "mapped onto tiles",
     "retrained": "trained through the wires",
 }
-
-# What the layers' warning about a solve says; see `nn.linear.warn_unconverged`.
-_UNCONVERGED = ".*was not solved to its tolerance"
 
 
 def run(settings: RunSettings, progress: Progress | None = None, draw: bool = True) -> dict:
@@ -127,15 +123,15 @@ def _stage(report: Report, name: str) -> Iterator[dict[str, Any]]:
     found: dict[str, Any] = {}
     start = time.perf_counter()
     with warnings.catch_warnings(record=True) as caught:
-        warnings.filterwarnings("always", _UNCONVERGED, RuntimeWarning)
+        warnings.simplefilter("always", ConvergenceWarning)
         yield found
         jax.effects_barrier()  # warnings of compiled code come by callback
-    unsolved = {str(w.message) for w in caught if re.match(_UNCONVERGED, str(w.message))}
+    unsolved = {str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)}
     found["seconds"] = round(time.perf_counter() - start, 3)
     found["converged"] = not unsolved
     report.add(name, **found)
     for text in sorted(unsolved):
-        warnings.warn(f"{name}: {text}", RuntimeWarning, stacklevel=3)
+        warnings.warn(f"{name}: {text}", ConvergenceWarning, stacklevel=3)
     for w in caught:
         if str(w.message) not in unsolved:
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)

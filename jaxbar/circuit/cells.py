@@ -3,6 +3,7 @@
 import dataclasses
 
 import jax
+import jax.numpy as jnp
 from jax import Array
 from jax.typing import ArrayLike
 
@@ -14,4 +15,4 @@ class Ohmic:
 
     def current(self, g: ArrayLike, voltage: ArrayLike) -> Array:
         """Current in ampere, for g in siemens and the voltage across the cell in volt."""
-        return g * voltage
+        return jnp.multiply(g, voltage)

@@ -38,11 +38,8 @@ def effective_conductance(g: ArrayLike, wires: Wires, solver: Solver | None = No
     return corner(solver, *g.shape, g, wires)[0]
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1, 2))
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
-def corner(
-    solver: Solver, rows: int, columns: int, g: Array, wires: Wires
-) -> tuple[Array, Array]:
+def _corner(solver: Solver, rows: int, columns: int, g: Array, wires: Wires) -> tuple[Array, Array]:
     """The top left (rows, columns) of W, and whether all of it converged.
 
     A tile that is filled in part needs no more, and costs min(rows, columns) unit drives.
@@ -65,9 +62,12 @@ def corner(
     return jax.lax.cond(harsh, by_elimination, by_units)
 
 
-@corner.__wrapped__.defjvp
+@_corner.defjvp
 def _(solver, rows, columns, primals, tangents):
     return jax.jvp(lambda *a: _unit_drives(solver, rows, columns, *a), primals, tangents)
+
+
+corner = jax.jit(_corner, static_argnums=(0, 1, 2))
 
 
 def _unit_drives(solver, rows, columns, g, wires):

@@ -16,7 +16,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jax.typing import ArrayLike
 
 from .wires import Wires
 
@@ -121,6 +120,6 @@ def line_drop(current: Array, wires: Wires) -> Array:
     return word_drop(current, wires) + bit_drop(current, wires)
 
 
-def symmetric_matvec(root_g: ArrayLike, wires: Wires, x: Array) -> Array:
+def symmetric_matvec(root_g: Array, wires: Wires, x: Array) -> Array:
     """(Id + s∘R(s∘·)) x with s = √g: symmetric, every eigenvalue ≥ 1."""
     return x + root_g * line_drop(root_g * x, wires)

@@ -79,7 +79,7 @@ def solve(
     """
     g, v, v_bit = as_number(g), as_number(v), as_number(v_bit)
     check_conductance(g)
-    batch = _check_drives(g.shape, v, v_bit)
+    batch = _check_drives(np.shape(g), v, v_bit)
     if not isinstance(cell, Ohmic | None):
         raise ValueError(f"cell = {cell!r}: the cell law must be Ohmic()")
     v_bit = 0.0 if v_bit is None else v_bit

@@ -1,8 +1,9 @@
 """Flax layers on crossbar tiles, and what is done with models made of them."""
 
+from .calibrate import tune as tune
 from .convert import patch_model as patch_model
 from .convert import program as program
 from .convert import reconfigure as reconfigure
+from .linear import ConvergenceWarning as ConvergenceWarning
 from .linear import Linear as Linear
 from .linear import ProgrammedLinear as ProgrammedLinear
-from .calibrate import tune as tune

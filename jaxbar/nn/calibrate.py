@@ -1,6 +1,6 @@
 """Calibration of a crossbar model on inputs that it will see."""
 
-from typing import Any, TypeVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -8,10 +8,8 @@ from flax import nnx
 
 from .linear import Linear, observer
 
-Model = TypeVar("Model", bound=nnx.Module)
 
-
-def tune(model: Model, *args: Any, **kwargs: Any) -> Model:
+def tune[Model: nnx.Module](model: Model, *args: Any, **kwargs: Any) -> Model:
     """Calibrates every crossbar layer, in place, by one pass ``model(*args, **kwargs)``.
 
     Layer after layer: each sees what its calibrated predecessors make of the inputs. Stored

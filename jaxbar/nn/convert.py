@@ -1,16 +1,14 @@
 """Digital models to crossbars, and crossbars to other ones."""
 
-from typing import Any, TypeVar
+from typing import Any
 
 from flax import nnx
 
 from ..config import CrossbarConfig
 from .linear import Linear, ProgrammedLinear
 
-Model = TypeVar("Model", bound=nnx.Module)
 
-
-def patch_model(model: Model, config: CrossbarConfig) -> Any:
+def patch_model(model: nnx.Module, config: CrossbarConfig) -> Any:
     """A copy of a model with every `nnx.Linear` on a crossbar; the model itself is untouched.
 
     Layers are found at any depth: the root, attributes, lists and dicts; a module that is
@@ -40,7 +38,7 @@ def patch_model(model: Model, config: CrossbarConfig) -> Any:
     return new
 
 
-def reconfigure(model: Model, **changes: Any) -> Model:
+def reconfigure[Model: nnx.Module](model: Model, **changes: Any) -> Model:
     """A copy of a crossbar model with some fields of every layer's configuration changed.
 
     Weights and calibration stay. The physical fields may be traced, so that a sweep is one
@@ -65,7 +63,7 @@ def reconfigure(model: Model, **changes: Any) -> Model:
     return new
 
 
-def program(model: Model, key: Any = None) -> Any:
+def program(model: nnx.Module, key: Any = None) -> Any:
     """A copy of a crossbar model with its conductances written and its tiles solved.
 
     An evaluation is then matrix products. The copy no longer follows the weights.

@@ -72,9 +72,13 @@ class Linear(nnx.Module):
         if not isinstance(config, CrossbarConfig):
             raise ValueError(f"config = {config!r}: must be a jaxbar.CrossbarConfig")
         if digital is None:
+            if rngs is None:
+                raise ValueError("rngs = None: new weights need keys, such as nnx.Rngs(0)")
             digital = nnx.Linear(in_features, out_features, rngs=rngs, use_bias=use_bias, **kwargs)
         self.in_features, self.out_features = in_features, out_features
-        self.kernel, self.bias, self.dtype = digital.kernel, digital.bias, digital.dtype
+        self.kernel: nnx.Param = digital.kernel
+        self.bias: nnx.Param | None = digital.bias
+        self.dtype: Any = digital.dtype
         self.path = path
         number = real_dtype(self.kernel[...])
         config = jax.tree.map(lambda x: jnp.asarray(x, number), config)
@@ -88,7 +92,8 @@ class Linear(nnx.Module):
         cls, layer: "nnx.Linear | Linear", config: CrossbarConfig, path: str = "Linear"
     ) -> "Linear":
         """The weights of a layer (the same variables) on a crossbar, not yet calibrated."""
-        return cls(*layer.kernel.shape, config, digital=layer, path=path)
+        inputs, outputs = layer.kernel.shape
+        return cls(inputs, outputs, config, digital=layer, path=path)
 
     @property
     def config(self) -> CrossbarConfig:
@@ -175,15 +180,25 @@ def _finish(y: Array, x: ArrayLike, bias: nnx.Param | None, dtype: Any) -> Array
     return y if dtype is None else y.astype(dtype)
 
 
+class ConvergenceWarning(RuntimeWarning):
+    """A layer's tiles were not solved to their tolerance."""
+
+
 def warn_unconverged(converged: Array, path: str) -> None:
-    """Warns, also from compiled code, that a layer's tiles were not solved to tolerance."""
+    """A `ConvergenceWarning`, also from compiled code, unless all solves converged."""
 
-    def warn():
-        warnings.warn(
-            f"{path}: a tile was not solved to its tolerance; raise Solver.max_iterations or "
-            "use Solver(method='direct')",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+    def warn(converged: Array) -> None:
+        if not converged:
+            warnings.warn(
+                f"{path}: a tile was not solved to its tolerance; raise Solver.max_iterations or "
+                "use Solver(method='direct')",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
 
-    jax.lax.cond(converged, lambda: None, lambda: jax.debug.callback(warn))
+    if isinstance(converged, jax.core.Tracer):
+        # Compiled code reaches the host only when a solve failed. Under vmap it always does,
+        # once for each lane, so the flag goes along.
+        jax.lax.cond(converged, lambda: None, lambda: jax.debug.callback(warn, converged))
+    else:
+        warn(converged)

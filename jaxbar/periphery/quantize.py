@@ -3,10 +3,9 @@
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jax.typing import ArrayLike
 
 
-def quantize(x: Array, limit: ArrayLike, bits: int | None) -> Array:
+def quantize(x: Array, limit: Array | float, bits: int | None) -> Array:
     """x on 2^bits − 1 equidistant levels from −limit to limit, 0 among them; beyond, clipped.
 
     One bit has the two levels ±limit/2 (x = 0 reads as +). Halves round to even. The error is

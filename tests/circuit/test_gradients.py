@@ -19,7 +19,9 @@ def weighted(g, v, v_bit, wires, method="auto"):
     """A scalar of everything that a solution holds."""
     s = jb.solve(g, v, wires, v_bit, solver=jb.Solver(method))
     total = 0.0
-    for k, x in enumerate((s.currents * 1e3, s.device_currents * 1e3, s.word_voltages, s.bit_voltages)):
+    for k, x in enumerate(
+        (s.currents * 1e3, s.device_currents * 1e3, s.word_voltages, s.bit_voltages)
+    ):
         weight = jnp.cos(jnp.arange(x.size, dtype=x.dtype) + k).reshape(x.shape)
         total += jnp.sum(weight * x) + jnp.sum(weight * x**2)
     return total
@@ -28,6 +30,11 @@ def weighted(g, v, v_bit, wires, method="auto"):
 def arguments(rng, shape, severity="harsh"):
     g, v, v_bit, wires = random_tile(rng, shape, severity)
     return jax.tree.map(jnp.asarray, (g, v, v_bit, wires))
+
+
+def dot(a, b):
+    """Σ of the products of two trees' leaves."""
+    return sum(jnp.vdot(x, y) for x, y in zip(*map(jax.tree.leaves, (a, b)), strict=True))
 
 
 def directional(f, args, direction, step):
@@ -55,11 +62,11 @@ def random_direction(rng, args, only=None):
 def test_reverse_and_forward_mode_match_central_differences(rng, only, method):
     args = arguments(rng, (5, 7))
     direction = random_direction(rng, args, only)
-    f = lambda *a: weighted(*a, method=method)  # noqa: E731
+    f = lambda *a: weighted(*a, method=method)
     expected = directional(f, args, direction, 1e-4)
     _, forward = jax.jvp(f, args, direction)
     gradient = jax.grad(f, argnums=(0, 1, 2, 3))(*args)
-    reverse = sum(jnp.vdot(a, b) for a, b in zip(*map(jax.tree.leaves, (gradient, direction)), strict=True))
+    reverse = dot(gradient, direction)
     np.testing.assert_allclose(forward, expected, rtol=1e-6)
     np.testing.assert_allclose(reverse, expected, rtol=1e-6)
 
@@ -93,9 +100,6 @@ def test_second_order(rng, severity):
     gradient = jax.grad(slope, argnums=(0, 1, 2, 3))(*args)
     of_gradient = jax.jvp(lambda *a: jax.grad(weighted, argnums=(0, 1, 2, 3))(*a), args, second)[1]
 
-    def dot(a, b):
-        return sum(jnp.vdot(x, y) for x, y in zip(*map(jax.tree.leaves, (a, b)), strict=True))
-
     np.testing.assert_allclose(forward, expected, rtol=1e-6)
     np.testing.assert_allclose(dot(gradient, second), expected, rtol=1e-6)
     np.testing.assert_allclose(dot(of_gradient, first), expected, rtol=1e-6)
@@ -105,7 +109,7 @@ def test_open_cells_have_the_gradient_of_the_limit(rng):
     """At g = 0, √g has an infinite slope, the current does not."""
     g, v, v_bit, wires = arguments(rng, (5, 4))
     g = g.at[1].set(0.0).at[:, 2].set(0.0).at[0, 0].set(0.0)
-    f = lambda g: weighted(g, v, v_bit, wires)  # noqa: E731
+    f = lambda g: weighted(g, v, v_bit, wires)
     gradient = jax.grad(f)(g)
     h = 1e-7
     for i, j in [(0, 0), (1, 1), (3, 2), (1, 2), (2, 1)]:
@@ -136,8 +140,7 @@ def test_gradient_of_the_effective_conductance(rng, method):
     expected = directional(f, (g, wires), direction, 1e-4)
     np.testing.assert_allclose(jax.jvp(f, (g, wires), direction)[1], expected, rtol=1e-6)
     reverse = jax.grad(f, argnums=(0, 1))(g, wires)
-    dot = sum(jnp.vdot(a, b) for a, b in zip(*map(jax.tree.leaves, (reverse, direction)), strict=True))
-    np.testing.assert_allclose(dot, expected, rtol=1e-6)
+    np.testing.assert_allclose(dot(reverse, direction), expected, rtol=1e-6)
 
 
 def test_memory_does_not_grow_with_the_iterations(rng):
@@ -146,7 +149,7 @@ def test_memory_does_not_grow_with_the_iterations(rng):
 
     def memory(limit):
         solver = jb.Solver("cg", max_iterations=limit)
-        loss = lambda g: jnp.sum(jb.solve(g, v, wires, solver=solver).currents ** 2)  # noqa: E731
+        loss = lambda g: jnp.sum(jb.solve(g, v, wires, solver=solver).currents ** 2)
         stats = jax.jit(jax.grad(loss)).lower(g).compile().memory_analysis()
         return stats.temp_size_in_bytes
 
