@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from .batch import any_of_batch
 from .operator import symmetric_matvec
 from .wires import Wires
 
@@ -35,7 +36,7 @@ def own(
 
     def cond(state):
         *_, rr, step = state
-        return jnp.any(rr > target**2) & (step < max_iterations)
+        return any_of_batch(rr > target**2) & (step < max_iterations)
 
     def body(state):
         x, r, p, steps, rr, step = state

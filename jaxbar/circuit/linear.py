@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from . import cg, direct, nodal
+from .batch import any_of_batch
 from .operator import line_drop, padded
 from .solver import Solver, use_direct
 from .wires import Wires
@@ -136,7 +137,7 @@ def _refined(root_g, wires, b, inverse, tolerance, max_iterations):
 
     def unfinished(state):
         _, _, _, _, go, passes = state
-        return jnp.any(go) & (passes < _MAX_PASSES)
+        return any_of_batch(go) & (passes < _MAX_PASSES)
 
     def one_pass(state):
         x, drop, residual, steps, go, passes = state

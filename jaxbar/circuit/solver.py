@@ -6,9 +6,9 @@ import math
 import jax
 import jax.numpy as jnp
 from jax import Array
-from jax.custom_batching import custom_vmap
 
 from .._check import check_choice
+from .batch import worst_of_batch
 from .wires import Wires
 
 METHODS = ("auto", "cg", "cg_library", "direct", "dense")
@@ -54,20 +54,6 @@ class Solver:
         return 1e-7 if jnp.finfo(dtype).bits == 32 else 1e-12
 
 
-@custom_vmap
-def _worst_of_batch(rho: Array, tiles: Array) -> tuple[Array, Array]:
-    """(the largest ρ, the number of tiles), unbatched even under `jax.vmap`.
-
-    A choice made from them stays one choice, so the branch not taken is not computed.
-    """
-    return jnp.max(rho), tiles
-
-
-@_worst_of_batch.def_vmap
-def _(axis_size, in_batched, rho, tiles):
-    return _worst_of_batch(rho, tiles * axis_size), (False, False)
-
-
 def drop_estimate(g: Array, wires: Wires) -> Array:
     """ρ ≈ 0.8·r·mean(g)·n²: the drop along a tile's lines relative to the drive, roughly."""
     m, n = g.shape
@@ -94,7 +80,7 @@ def use_direct(g: Array, wires: Wires, inputs: int, tolerance: float) -> Array:
     input. On a GPU each step also has a latency, shared by all tiles of a `jax.vmap`.
     """
     m, n = g.shape
-    rho, tiles = _worst_of_batch(drop_estimate(g, wires), jnp.ones((), g.dtype))
+    rho, tiles = worst_of_batch(drop_estimate(g, wires), jnp.ones((), g.dtype))
     iterations = expected_iterations(rho, tolerance)
     cells = tiles * inputs * m * n
     if jax.default_backend() == "cpu":
