@@ -142,6 +142,9 @@ class CrossbarConfig:
         chunk = self.tile_chunk
         if chunk is not None and not (isinstance(chunk, int) and chunk >= 1):
             raise ValueError(f"tile_chunk = {chunk!r}: must be an int ≥ 1, or None")
+        # Not an isinstance of Wires: jax rebuilds trees with whatever leaves it needs.
+        if isinstance(self.wires, int | float | str | dict | list | tuple):
+            raise ValueError(f"wires = {self.wires!r}: must be a jaxbar.Wires, or None for ideal")
         self._check_physical()
 
     def _check_physical(self) -> None:

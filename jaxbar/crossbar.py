@@ -7,6 +7,7 @@ K inputs and L outputs of the matrix, tiles of (m, n), P arrays (2 for "differen
 
 import dataclasses
 import functools
+import math
 from typing import Any
 
 import jax
@@ -107,13 +108,13 @@ def currents(g: Array, v: Array, config: CrossbarConfig) -> tuple[Array, Array]:
 def _over_tiles(solve: Any, tiles: Any, config: CrossbarConfig) -> Any:
     """`solve` on each tile of arrays (P, D, A, …), as many at a time as configured."""
     lead = jax.tree.leaves(tiles)[0].shape[:3]
-    flat = jax.tree.map(lambda x: x.reshape(-1, *x.shape[3:]), tiles)
+    count = math.prod(lead)
+    flat = jax.tree.map(lambda x: x.reshape(count, *x.shape[3:]), tiles)
     chunk = config.tile_chunk
     if chunk is not None:
         solve = jax.checkpoint(solve)
     elif jax.default_backend() == "cpu":
         chunk = 1  # a CPU is fastest while one tile's state stays in its cache
-    count = jax.tree.leaves(flat)[0].shape[0]
     if chunk is None or chunk >= count:
         out = jax.vmap(solve)(flat)
     else:

@@ -59,7 +59,7 @@ def _corner(solver: Solver, rows: int, columns: int, g: Array, wires: Wires) -> 
     solver = dataclasses.replace(solver, method="cg")
     tolerance = solver.tolerance_for(g.dtype)
     harsh = use_direct(g, wires, min(rows, columns), tolerance)
-    return jax.lax.cond(harsh, by_elimination, by_units)
+    return by_units() if harsh is False else jax.lax.cond(harsh, by_elimination, by_units)
 
 
 @_corner.defjvp

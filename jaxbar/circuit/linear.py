@@ -60,7 +60,8 @@ def solve_symmetric(
 
     if solver.method != "auto":
         return by(solver.method)()
-    return jax.lax.cond(use_direct(root_g**2, wires, count, tolerance), by("direct"), by("cg"))
+    harsh = use_direct(root_g**2, wires, count, tolerance)
+    return by("cg")() if harsh is False else jax.lax.cond(harsh, by("direct"), by("cg"))
 
 
 def _all_chunks(root_g, wires, solver, tolerance, method, inputs, rhs, read):

@@ -62,7 +62,7 @@ def drop_estimate(g: Array, wires: Wires) -> Array:
     return jnp.mean(g) * (word + bit)
 
 
-def expected_iterations(rho: Array, tolerance: float) -> Array:
+def expected_iterations(rho: Array | float, tolerance: float) -> Array:
     """Conjugate-gradient iterations on a tile of drop ρ.
 
     (4 + 3.3·√ρ) at a tolerance of 1e-6, within 15 % of what tiles of 32 to 512 cells a side
@@ -71,21 +71,33 @@ def expected_iterations(rho: Array, tolerance: float) -> Array:
     return (4.0 + 3.3 * jnp.sqrt(rho)) * math.log(2.0 / tolerance) / math.log(2.0 / 1e-6)
 
 
-def use_direct(g: Array, wires: Wires, inputs: int, tolerance: float) -> Array:
-    """The rule of ``method="auto"``: whether column elimination is the faster; a traced bool.
+# No practical tile drops more than this; a rule that holds for it holds for all.
+_WORST_DROP = 1e4
+
+
+def use_direct(g: Array, wires: Wires, inputs: int, tolerance: float) -> Array | bool:
+    """The rule of ``method="auto"``: whether column elimination is the faster.
 
     It compares measured costs (float32, in seconds; only their ratio matters): conjugate
     gradients pay for each of `expected_iterations`, cell and input; the elimination pays
     for three M×M inverses or products a column and for 8·M² multiply-adds a column and
     input. On a GPU each step also has a latency, shared by all tiles of a `jax.vmap`.
+
+    Returns:
+        False where that is known from the shapes alone (few inputs), else a traced bool.
     """
     m, n = g.shape
-    rho, tiles = worst_of_batch(drop_estimate(g, wires), jnp.ones((), g.dtype))
-    iterations = expected_iterations(rho, tolerance)
-    cells = tiles * inputs * m * n
-    if jax.default_backend() == "cpu":
-        return n * tiles * 2.5e-11 * (3.0 * m**3 + 8.0 * inputs * m**2) < (
-            iterations * 1.1e-9 * cells
-        )
-    direct = n * (2.5e-4 + tiles * 2.5e-9 * m**1.55) + 2.4e-13 * m * cells
-    return direct < iterations * (4e-5 + 3.5e-11 * cells)
+
+    def faster(rho: Array | float, tiles: Array | float) -> Array:
+        iterations = expected_iterations(rho, tolerance)
+        cells = tiles * inputs * m * n
+        if jax.default_backend() == "cpu":
+            direct = 2.5e-11 * n * tiles * (3.0 * m**3 + 8.0 * inputs * m**2)
+            return direct < iterations * 1.1e-9 * cells
+        direct = n * (2.5e-4 + tiles * 2.5e-9 * m**1.55) + 2.4e-13 * m * cells
+        return direct < iterations * (4e-5 + 3.5e-11 * cells)
+
+    with jax.ensure_compile_time_eval():
+        if jax.default_backend() == "cpu" and not faster(_WORST_DROP, 1.0):
+            return False
+    return faster(*worst_of_batch(drop_estimate(g, wires), jnp.ones((), g.dtype)))
