@@ -1,3 +1,5 @@
+import gc
+
 import jax
 import numpy as np
 import pytest
@@ -13,3 +15,11 @@ def x64():
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forget_compiled_programs():
+    """Each keeps memory maps, and a process that holds them of all tests runs out of maps."""
+    yield
+    jax.clear_caches()
+    gc.collect()
