@@ -1,7 +1,7 @@
 """Checks of arguments that run before anything is compiled."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
@@ -50,6 +50,40 @@ def check_conductance(g: ArrayLike, name: str = "g") -> None:
             f"{name}{list(where)} = {values[where]} S: a conductance must be finite and ≥ 0 "
             "(0 is an open cell; for a short use a large finite value)"
         )
+
+
+def is_count(value: Any) -> bool:
+    """Whether the value is a whole number ≥ 1; True and False are not."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    return whole and bool(value >= 1)
+
+
+def check_count(name: str, value: Any, allowed: str = "an int ≥ 1") -> None:
+    """Raises ValueError unless value is a whole number ≥ 1."""
+    if not is_count(value):
+        raise ValueError(f"{name} = {value!r}: must be {allowed}")
+
+
+def check_number(
+    name: str, value: Any, ok: Callable[[np.ndarray], np.ndarray | bool], allowed: str
+) -> None:
+    """Raises ValueError unless every entry of a real number or array passes; traced ones do.
+
+    Args:
+        name: of the argument.
+        value: what the user gave.
+        ok: true where an entry is allowed.
+        allowed: continues ``{name} = {value}`` in the message, from the unit on.
+    """
+    if isinstance(value, jax.core.Tracer):
+        return
+    known = concrete(value)
+    # Numbers alone: bool, text and None are none.
+    if known is None or not jnp.issubdtype(known.dtype, jnp.number):
+        raise ValueError(f"{name} = {value!r}: must be a number")
+    if not np.all(ok(known)):
+        joint = " " if allowed.startswith(("A:", "ohm:", "V:")) else ": "
+        raise ValueError(f"{name} = {value}{joint}{allowed}")
 
 
 def check_choice(name: str, value: Any, allowed: Iterable[str]) -> None:

@@ -4,9 +4,10 @@ import dataclasses
 import math
 from typing import Any
 
-import jax
+import numpy as np
 
-from ._check import check_choice
+from ._check import check_choice, check_count, check_number, concrete, is_count
+from ._pytree import register
 from .circuit import Solver, Wires
 
 MAPPINGS = ("differential", "offset")
@@ -15,9 +16,12 @@ UNUSED = ("off", "open")
 
 
 def _check_bits(name: str, bits: int | None) -> None:
-    if bits is None or (isinstance(bits, int) and not isinstance(bits, bool) and bits >= 1):
-        return
-    raise ValueError(f"{name} = {bits!r}: must be an int ≥ 1, or None for an ideal converter")
+    if bits is not None:
+        check_count(name, bits, "an int ≥ 1, or None for an ideal converter")
+
+
+def _positive(x: np.ndarray) -> np.ndarray:
+    return (x > 0.0) & (x < math.inf)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,17 +57,14 @@ class ADC:
 
     def __post_init__(self) -> None:
         _check_bits("adc.bits", self.bits)
-        if self.range is not None and not 0.0 < self.range < math.inf:
-            raise ValueError(
-                f"adc.range = {self.range} A: must be > 0, or None to have `tune` set it"
-            )
-        if not 0.0 <= self.overflow < 1.0:
-            raise ValueError(f"adc.overflow = {self.overflow}: must be a fraction in [0, 1)")
+        if self.range is not None:
+            allowed = "A: must be > 0, or None to have `tune` set it"
+            check_number("adc.range", self.range, _positive, allowed)
+        allowed = "must be a fraction in [0, 1)"
+        check_number("adc.overflow", self.overflow, lambda x: (x >= 0.0) & (x < 1.0), allowed)
 
 
-_PHYSICAL = ("wires", "r_on", "r_off", "v_max")
-
-
+@register("wires", "r_on", "r_off", "v_max")
 @dataclasses.dataclass(frozen=True)
 class CrossbarConfig:
     """The crossbar that carries a layer's weights.
@@ -115,9 +116,7 @@ class CrossbarConfig:
     def __post_init__(self) -> None:
         shape = self.tile_shape
         if not (
-            isinstance(shape, tuple | list)
-            and len(shape) == 2
-            and all(isinstance(n, int) and n >= 1 for n in shape)
+            isinstance(shape, tuple | list) and len(shape) == 2 and all(is_count(n) for n in shape)
         ):
             raise ValueError(
                 f"tile_shape = {shape!r}: must be two ints ≥ 1, (word lines, bit lines)"
@@ -135,30 +134,19 @@ class CrossbarConfig:
         check_choice("scale", self.scale, SCALES)
         check_choice("unused", self.unused, UNUSED)
         clip = self.clip_percentile
-        if clip is not None and not 0.0 < clip <= 100.0:
-            raise ValueError(f"clip_percentile = {clip}: must lie in (0, 100], or be None")
-        if not 0.0 < self.input_scale < math.inf:
-            raise ValueError(f"input_scale = {self.input_scale}: must be > 0 and finite")
-        chunk = self.tile_chunk
-        if chunk is not None and not (isinstance(chunk, int) and chunk >= 1):
-            raise ValueError(f"tile_chunk = {chunk!r}: must be an int ≥ 1, or None")
-        # Not an isinstance of Wires: jax rebuilds trees with whatever leaves it needs.
-        if isinstance(self.wires, int | float | str | dict | list | tuple):
+        if clip is not None:
+            allowed = "must lie in (0, 100], or be None"
+            check_number("clip_percentile", clip, lambda x: 0.0 < x <= 100.0, allowed)
+        check_number("input_scale", self.input_scale, _positive, "must be > 0 and finite")
+        if self.tile_chunk is not None:
+            check_count("tile_chunk", self.tile_chunk, "an int ≥ 1, or None")
+        if not isinstance(self.wires, Wires | None):
             raise ValueError(f"wires = {self.wires!r}: must be a jaxbar.Wires, or None for ideal")
-        self._check_physical()
-
-    def _check_physical(self) -> None:
-        def known(x):
-            return isinstance(x, int | float)
-
         for name in ("r_on", "v_max"):
-            value = getattr(self, name)
-            if known(value) and not 0.0 < value < math.inf:
-                raise ValueError(f"{name} = {value}: must be > 0 and finite")
-        if known(self.r_on) and known(self.r_off) and not self.r_off > self.r_on:
-            raise ValueError(
-                f"r_off = {self.r_off} ohm: must be > r_on = {self.r_on} ohm (inf is allowed)"
-            )
+            check_number(name, getattr(self, name), _positive, "must be > 0 and finite")
+        allowed = f"ohm: must be > r_on = {self.r_on} ohm (inf is allowed)"
+        r_on = concrete(self.r_on)
+        check_number("r_off", self.r_off, lambda x: x > (0.0 if r_on is None else r_on), allowed)
 
     def replace(self, **changes: Any) -> "CrossbarConfig":
         """A copy with some fields changed, validated again."""
@@ -178,12 +166,3 @@ class CrossbarConfig:
     def g_unused(self) -> Any:
         """Conductance of the cells that carry no weight, in siemens."""
         return self.g_off if self.unused == "off" else 0.0
-
-
-jax.tree_util.register_dataclass(
-    CrossbarConfig,
-    data_fields=list(_PHYSICAL),
-    meta_fields=[
-        field.name for field in dataclasses.fields(CrossbarConfig) if field.name not in _PHYSICAL
-    ],
-)

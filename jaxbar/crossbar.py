@@ -31,12 +31,14 @@ class Calibration:
         input_scale: the input that is driven with v_max, ().
         adc_range: largest current that the ADC tells apart, (), ampere.
         gain, offset: applied to the outputs in units of the weights times inputs, (L,).
+        tuned: whether `tune` has set them, (), bool; until then they follow the configuration.
     """
 
     input_scale: Any
     adc_range: Any
     gain: Any
     offset: Any
+    tuned: Any
 
 
 def default_calibration(shape: tuple[int, int], config: CrossbarConfig, dtype: Any) -> Calibration:
@@ -50,6 +52,7 @@ def default_calibration(shape: tuple[int, int], config: CrossbarConfig, dtype: A
         adc_range=jnp.asarray(most if given is None else given, dtype),
         gain=jnp.ones(shape[1], dtype),
         offset=jnp.zeros(shape[1], dtype),
+        tuned=jnp.asarray(False),
     )
 
 
@@ -200,7 +203,7 @@ def calibrate(x: Array, w: Array, config: CrossbarConfig) -> tuple[Calibration, 
     gain and offset that bring it closest to x·w in the least squares sense. It depends on
     the inputs and the weights alone, so that calibrating twice changes nothing.
     """
-    shape = (x.shape[1], w.shape[1])
+    x, shape = x.astype(w.dtype), (x.shape[1], w.shape[1])
     start = default_calibration(shape, config, w.dtype)
     start = dataclasses.replace(start, input_scale=covering_range(x))
     g, largest = write(w, config)
@@ -212,7 +215,8 @@ def calibrate(x: Array, w: Array, config: CrossbarConfig) -> tuple[Calibration, 
         start = dataclasses.replace(start, adc_range=covering_range(used, config.adc.overflow))
     raw = through_effective(x, matrix, w.shape[1], largest, start, config)
     gain, offset = _affine(raw, jnp.matmul(x, w, precision="highest"))
-    return dataclasses.replace(start, gain=gain, offset=offset), converged
+    tuned = jnp.asarray(True)
+    return dataclasses.replace(start, gain=gain, offset=offset, tuned=tuned), converged
 
 
 def _affine(raw: Array, target: Array) -> tuple[Array, Array]:

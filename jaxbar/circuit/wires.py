@@ -9,9 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from .._check import concrete
+from .._pytree import register
 
 
-@jax.tree_util.register_dataclass
+@register("source", "word", "bit", "sense")
 @dataclasses.dataclass(frozen=True)
 class Wires:
     """Line resistances of one tile, in ohm; each a scalar, and any of them may be 0.

@@ -41,7 +41,8 @@ def patch_model(model: nnx.Module, config: CrossbarConfig) -> Any:
 def reconfigure[Model: nnx.Module](model: Model, **changes: Any) -> Model:
     """A copy of a crossbar model with some fields of every layer's configuration changed.
 
-    Weights and calibration stay. The physical fields may be traced, so that a sweep is one
+    Weights stay, and so does what `tune` has set, but for an `input_scale` or an `adc` with a
+    range among the changes. The physical fields may be traced, so that a sweep is one
     `jax.vmap`: ``vmap(lambda r: accuracy(reconfigure(model, wires=Wires(r, r, r, r))))``.
 
     Raises:
@@ -59,7 +60,7 @@ def reconfigure[Model: nnx.Module](model: Model, **changes: Any) -> Model:
         if isinstance(node, ProgrammedLinear):
             raise ValueError(f"{node.path} is programmed: reconfigure the model, then program it")
         if isinstance(node, Linear):
-            node.physical.set_value(node.config.replace(**changes))
+            node.reconfigure(**changes)
     return new
 
 

@@ -1,5 +1,6 @@
 """A dense layer whose weights are the cells of crossbar tiles."""
 
+import dataclasses
 import math
 import warnings
 from collections.abc import Callable
@@ -110,8 +111,26 @@ class Linear(nnx.Module):
         kernel = self.kernel[...]
         return kernel.astype(real_dtype(kernel))
 
+    def reconfigure(self, **changes: Any) -> None:
+        """Changes fields of the configuration, in place; see `jaxbar.reconfigure`."""
+        config = self.config.replace(**changes)
+        shape = (self.in_features, self.out_features)
+        default = crossbar.default_calibration(shape, config, real_dtype(self.kernel[...]))
+        kept = self.calibration
+        if "input_scale" in changes:
+            kept = dataclasses.replace(kept, input_scale=default.input_scale)
+        if "adc" in changes and config.adc.range is not None:
+            kept = dataclasses.replace(kept, adc_range=default.adc_range)
+        default = dataclasses.replace(default, tuned=kept.tuned)
+        self.physical.set_value(config)
+        self.calibrated.set_value(
+            jax.tree.map(lambda old, new: jnp.where(kept.tuned, old, new), kept, default)
+        )
+
     def calibrate(self, x: Array) -> None:
-        """Replaces the calibration by the one that inputs (B, K) call for."""
+        """Replaces the calibration by the one that inputs (B, K), B ≥ 1, call for."""
+        if not x.shape[0]:
+            raise ValueError(f"{self.path}: x holds no inputs: calibration needs at least one")
         new, converged = crossbar.calibrate(x, self.weights(), self.config)
         warn_unconverged(converged, self.path)
         self.calibrated.set_value(new)
@@ -124,7 +143,7 @@ class Linear(nnx.Module):
             seen(self, rows)
         y, converged = crossbar.matmul(rows, self.weights(), self.calibration, self.config)
         warn_unconverged(converged, self.path)
-        return _finish(y, x, self.bias, self.dtype)
+        return _finish(y, x, self.kernel.dtype, self.bias, self.dtype)
 
 
 class ProgrammedLinear(nnx.Module):
@@ -142,6 +161,7 @@ class ProgrammedLinear(nnx.Module):
         warn_unconverged(converged, layer.path)
         self.in_features, self.out_features = layer.in_features, layer.out_features
         self.path, self.dtype, self.bias = layer.path, layer.dtype, layer.bias
+        self.param_dtype = layer.kernel.dtype
         self.physical, self.calibrated = layer.physical, layer.calibrated
         self.conductance = Programmed(g)
         self.effective = Programmed(matrix)
@@ -162,7 +182,7 @@ class ProgrammedLinear(nnx.Module):
             self.calibrated.get_value(),
             self.config,
         )
-        return _finish(y, x, self.bias, self.dtype)
+        return _finish(y, x, self.param_dtype, self.bias, self.dtype)
 
 
 def _rows(x: ArrayLike, features: int, path: str) -> Array:
@@ -173,11 +193,15 @@ def _rows(x: ArrayLike, features: int, path: str) -> Array:
     return x.reshape(math.prod(x.shape[:-1]), features).astype(real_dtype(x))
 
 
-def _finish(y: Array, x: ArrayLike, bias: nnx.Param | None, dtype: Any) -> Array:
+def _finish(y: Array, x: ArrayLike, param_dtype: Any, bias: nnx.Param | None, dtype: Any) -> Array:
+    """Outputs (B, L) with the bias, in the shape and dtype that a digital layer gives."""
     y = y.reshape(*jnp.shape(x)[:-1], y.shape[-1])
+    if dtype is None:
+        dtype = jnp.result_type(x, param_dtype)
+        dtype = dtype if jnp.issubdtype(dtype, jnp.inexact) else jnp.float32
     if bias is not None:
         y = y + bias[...]
-    return y if dtype is None else y.astype(dtype)
+    return y.astype(dtype)
 
 
 class ConvergenceWarning(RuntimeWarning):
