@@ -183,9 +183,7 @@ def matmul(
     """
     g, largest = write(w, config)
     shape = (x.shape[1], w.shape[1])
-    rows, columns = tiling.used_corner(shape, config.tile_shape)
-    if config.wires is None or x.shape[0] >= min(rows, columns):
-        # Fewer unit drives than inputs: the tiles' matrices are the cheaper way.
+    if _matrix_is_cheaper(x.shape[0], shape, config):
         matrix, converged = effective(g, shape, config)
         y = through_effective(x, matrix, w.shape[1], largest, calibration, config)
         return y, converged
@@ -194,29 +192,41 @@ def matmul(
     return read(i, w.shape[1], largest, calibration, config), converged
 
 
+def _matrix_is_cheaper(inputs: int, shape: tuple[int, int], config: CrossbarConfig) -> bool:
+    """Whether the tiles' matrices take no more solves, one a unit drive, than the inputs do."""
+    return config.wires is None or inputs >= min(tiling.used_corner(shape, config.tile_shape))
+
+
 @jax.jit
-def calibrate(x: Array, w: Array, config: CrossbarConfig) -> tuple[Calibration, Array]:
-    """The calibration of a layer from inputs (B, K) that it sees; whether all solves converged.
+def calibrate(x: Array, w: Array, config: CrossbarConfig) -> tuple[Calibration, Array, Array]:
+    """The calibration of a layer from inputs (B, K) that it sees, and the outputs it makes of them.
 
     The input scale is the largest |input|; the range of the ADC covers the currents seen
     but for the fraction `adc.overflow`, unless it is configured; and each output gets the
     gain and offset that bring it closest to x·w in the least squares sense. It depends on
     the inputs and the weights alone, so that calibrating twice changes nothing.
+
+    Returns:
+        The calibration, the outputs (B, L) with it, and whether every solve converged.
     """
     x, shape = x.astype(w.dtype), (x.shape[1], w.shape[1])
     start = default_calibration(shape, config, w.dtype)
     start = dataclasses.replace(start, input_scale=covering_range(x))
     g, largest = write(w, config)
-    matrix, converged = effective(g, shape, config)
+    v = drive(x, start, config)
+    if _matrix_is_cheaper(x.shape[0], shape, config):
+        matrix, converged = effective(g, shape, config)
+        tiles = tiling.inputs_to_tiles(v, matrix.shape[-2])
+        i = jnp.einsum("dbm,damn->dabn", tiles, matrix, precision="highest")
+    else:
+        i, converged = currents(g, tiling.inputs_to_tiles(v, config.tile_shape[0]), config)
     if config.adc.bits is not None and config.adc.range is None:
-        tiles = tiling.inputs_to_tiles(drive(x, start, config), matrix.shape[-2])
-        seen = jnp.einsum("dbm,damn->dabn", tiles, matrix, precision="highest")
-        used = jnp.stack([tiling.outputs_from_tiles(i, w.shape[1]) for i in seen])
+        used = jnp.stack([tiling.outputs_from_tiles(row, w.shape[1]) for row in i])
         start = dataclasses.replace(start, adc_range=covering_range(used, config.adc.overflow))
-    raw = through_effective(x, matrix, w.shape[1], largest, start, config)
+    raw = read(i, w.shape[1], largest, start, config)
     gain, offset = _affine(raw, jnp.matmul(x, w, precision="highest"))
-    tuned = jnp.asarray(True)
-    return dataclasses.replace(start, gain=gain, offset=offset, tuned=tuned), converged
+    tuned = dataclasses.replace(start, gain=gain, offset=offset, tuned=jnp.asarray(True))
+    return tuned, raw * gain + offset, converged
 
 
 def _affine(raw: Array, target: Array) -> tuple[Array, Array]:

@@ -272,7 +272,7 @@ def test_a_layer_used_twice_is_calibrated_on_all_it_sees(x):
     once = leaves(analog)
     first = jb.tune(jb.patch_model(Twice().layer, HARSH), x)
     seen = jnp.concatenate([x, 4.0 * first(x)])
-    expected, _ = crossbar.calibrate(seen, layer.weights(), layer.config)
+    expected, *_ = crossbar.calibrate(seen, layer.weights(), layer.config)
     for found, value in zip(
         jax.tree.leaves(layer.calibration), jax.tree.leaves(expected), strict=True
     ):

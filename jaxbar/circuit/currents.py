@@ -13,9 +13,10 @@ import numpy as np
 from jax import Array
 from jax.custom_derivatives import SymbolicZero
 
-from .linear import Stats, solve_symmetric
+from . import fused
+from .linear import Stats, kernel_stats, solve_symmetric
 from .operator import line_drop
-from .solver import Solver
+from .solver import Solver, candidates
 from .wires import Wires
 
 # A cell this much below the largest conductance has its voltage from the drops along the
@@ -24,14 +25,15 @@ from .wires import Wires
 _OPEN = 1e-9
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
 def cells(
-    solver: Solver, g: Array, v: Array, v_bit: Array, wires: Wires
+    solver: Solver, certify: bool, g: Array, v: Array, v_bit: Array, wires: Wires
 ) -> tuple[Array, Array, Stats]:
     """Current through and voltage across each cell (B, M, N), A and V, and how well solved.
 
     Args:
         solver: method and tolerance.
+        certify: as in `solve_symmetric`.
         g: conductances (M, N) in siemens.
         v: word-line drives (B, M) in volt.
         v_bit: bit-line drives (B, N) in volt.
@@ -46,16 +48,16 @@ def cells(
         return root * x, _divide(x, root, is_open, drive(v, v_bit) - drop)
 
     (current, voltage), stats = solve_symmetric(
-        root, wires, solver, (v, v_bit), lambda *inputs: root * drive(*inputs), read
+        root, wires, solver, (v, v_bit), lambda *inputs: root * drive(*inputs), read, certify
     )
     return current, voltage, stats
 
 
 @functools.partial(cells.defjvp, symbolic_zeros=True)
-def _(solver, primals, tangents):
+def _(solver, certify, primals, tangents):
     g, v, v_bit, wires = primals
     dg, dv, dv_bit, dwires = tangents
-    current, voltage, stats = cells(solver, g, v, v_bit, wires)
+    current, voltage, stats = cells(solver, certify, g, v, v_bit, wires)
 
     drive = jnp.zeros_like(current)
     if not _is_zero(dv):
@@ -81,6 +83,10 @@ def line_currents(
     Axis −2 gives the current out of each bit line (B, N), −1 that into each word line (B, M).
     """
     root = jnp.sqrt(g)
+    if candidates(solver, g.shape, g.dtype, v.shape[0]) == ("fused",):
+        tolerance = solver.tolerance_for(g.dtype)
+        solved = fused.solve_drives(root, wires, v, v_bit, axis, tolerance, solver.max_iterations)
+        return solved.found, kernel_stats(solved, tolerance)
 
     def rhs(v, v_bit):
         return root * (v[:, :, None] - v_bit[:, None, :])
@@ -94,7 +100,7 @@ def line_currents(
 @line_currents.defjvp
 def _(solver, axis, primals, tangents):
     def stored(g, v, v_bit, wires):
-        current, _, stats = cells(solver, g, v, v_bit, wires)
+        current, _, stats = cells(solver, False, g, v, v_bit, wires)
         return jnp.sum(current, axis), stats
 
     return jax.jvp(stored, primals, tangents)
@@ -118,13 +124,13 @@ def _solve_tangent(solver: Solver, g: Array, wires: Wires, h: Array) -> Array:
         def read(x, _, h):
             return jnp.where(is_open, h, 0.0) + root * x
 
-        return solve_symmetric(root, wires, solver, (h,), rhs, read)[0]
+        return solve_symmetric(root, wires, solver, (h,), rhs, read, False)[0]
 
     def transpose_solve(_, c):  # W + R(g∘W) = c
         def read(x, drop, c):
             return _divide(x, root, is_open, c - drop)
 
-        return solve_symmetric(root, wires, solver, (c,), lambda c: root * c, read)[0]
+        return solve_symmetric(root, wires, solver, (c,), lambda c: root * c, read, False)[0]
 
     return jax.lax.custom_linear_solve(matvec, h, solve, transpose_solve)
 

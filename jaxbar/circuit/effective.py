@@ -12,7 +12,7 @@ from .._check import as_number, check_conductance, real_dtype
 from . import direct
 from .currents import line_currents
 from .solve import checked_tile
-from .solver import Solver, use_direct
+from .solver import Solver, candidates, use_direct
 from .wires import Wires
 
 
@@ -52,14 +52,12 @@ def _corner(solver: Solver, rows: int, columns: int, g: Array, wires: Wires) -> 
     def by_units():
         return _unit_drives(solver, rows, columns, g, wires)
 
-    if solver.method == "direct":
-        return by_elimination()
-    if solver.method != "auto":
-        return by_units()
+    first, *other = candidates(solver, g.shape, g.dtype, min(rows, columns))
+    if not other:
+        return by_elimination() if first == "direct" else by_units()
+    harsh = use_direct(g, wires, min(rows, columns), solver.tolerance_for(g.dtype))
     solver = dataclasses.replace(solver, method="cg")
-    tolerance = solver.tolerance_for(g.dtype)
-    harsh = use_direct(g, wires, min(rows, columns), tolerance)
-    return by_units() if harsh is False else jax.lax.cond(harsh, by_elimination, by_units)
+    return jax.lax.cond(harsh, by_elimination, by_units)
 
 
 @_corner.defjvp

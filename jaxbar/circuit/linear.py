@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from . import cg, direct, nodal
+from . import cg, direct, fused, nodal
 from .batch import any_of_batch
 from .operator import line_drop, padded
-from .solver import Solver, use_direct
+from .solver import Solver, candidates, use_direct
 from .wires import Wires
 
 # A CPU is fastest while the state of the inputs in hand stays in its cache.
@@ -38,6 +38,7 @@ def solve_symmetric(
     inputs: tuple[Array, ...],
     rhs: Callable[..., Array],
     read: Callable[..., Array],
+    certify: bool = True,
 ) -> tuple[Array, Stats]:
     """Solve (Id + s∘R(s∘·)) x = rhs(*inputs) for B inputs, chunk by chunk.
 
@@ -48,6 +49,9 @@ def solve_symmetric(
         inputs: arrays with the B inputs along their first axis.
         rhs: makes the right-hand sides (C, M, N) of the C inputs of a chunk.
         read: what to keep of a chunk, from x (C, M, N), the drops R(s∘x) and its inputs.
+        certify: whether the residual is computed from x and solved for again if need be; the
+            fused kernel else trusts its recurrence, which saves an application of the
+            operator and several passes over x. Other methods always do.
 
     Returns:
         What `read` kept, (B, …), and the statistics.
@@ -58,10 +62,37 @@ def solve_symmetric(
     def by(method):
         return lambda: _all_chunks(root_g, wires, solver, tolerance, method, inputs, rhs, read)
 
-    if solver.method != "auto":
-        return by(solver.method)()
+    first, *other = candidates(solver, root_g.shape, root_g.dtype, count)
+    if first == "fused" and not certify:
+        return _by_kernel(root_g, wires, solver, tolerance, inputs, rhs, read)
+    if not other:
+        return by(first)()
     harsh = use_direct(root_g**2, wires, count, tolerance)
-    return by("cg")() if harsh is False else jax.lax.cond(harsh, by("direct"), by("cg"))
+    return jax.lax.cond(harsh, by("direct"), by("cg"))
+
+
+def _by_kernel(root_g, wires, solver, tolerance, inputs, rhs, read):
+    solved = fused.solve(root_g, wires, rhs(*inputs), tolerance, solver.max_iterations)
+    # Where nobody reads the drops, the compiler leaves them out.
+    drop = line_drop(root_g * solved.found, wires)
+    return read(solved.found, drop, *inputs), kernel_stats(solved, tolerance)
+
+
+def kernel_stats(solved: fused.Solved, tolerance: float) -> Stats:
+    """The statistics of what the kernel has solved, by the residual of its recurrence."""
+    return _stats(solved.residual, solved.norm, solved.iterations, tolerance)
+
+
+def _stats(residual, norm, steps, tolerance):
+    rounding = float(jnp.finfo(norm.dtype).eps)
+    relative = jnp.where(norm > 0, residual / jnp.where(norm > 0, norm, 1.0), norm)
+    return Stats(
+        converged=relative <= max(tolerance, _FLOOR * rounding),
+        iterations=steps,
+        # What the evaluation of the residual itself may have rounded away is added.
+        residual=residual + _ROUNDING * rounding * norm,
+        relative=relative,
+    )
 
 
 def _all_chunks(root_g, wires, solver, tolerance, method, inputs, rhs, read):
@@ -108,6 +139,15 @@ def _inverse(root_g, wires, solver, method):
     if method == "dense":
         lu = nodal.factor(root_g, wires)
         return lambda b, target: (nodal.solve(lu, root_g, b), _none(b))
+    if method == "fused":
+
+        def inverse(b, target):
+            # Of what is solved already, target is infinite and b is 0.
+            relative = (target / _norm(b))[:, 0, 0]
+            solved = fused.solve(root_g, wires, b, relative, solver.max_iterations)
+            return solved.found, solved.iterations
+
+        return inverse
     loop = cg.own if method == "cg" else cg.library
     return lambda b, target: loop(root_g, wires, b, target, solver.max_iterations)
 
@@ -158,12 +198,6 @@ def _refined(root_g, wires, b, inverse, tolerance, max_iterations):
     nothing = jnp.zeros_like(b)
     start = (nothing, nothing, norm, _none(b), norm != 0, 0)
     x, drop, residual, steps, _, _ = jax.lax.while_loop(unfinished, one_pass, start)
-    relative = jnp.where(norm > 0, residual / jnp.where(norm > 0, norm, 1.0), norm)
-    stats = Stats(
-        converged=(relative <= max(tolerance, _FLOOR * rounding))[:, 0, 0],
-        iterations=steps,
-        # What the evaluation of the residual itself may have rounded away is added.
-        residual=((residual + _ROUNDING * rounding * norm) * scale)[:, 0, 0],
-        relative=relative[:, 0, 0],
-    )
+    residual, norm = ((scale * size)[:, 0, 0] for size in (residual, norm))
+    stats = _stats(residual, norm, steps, tolerance)
     return x * scale, drop * scale, stats

@@ -8,10 +8,11 @@ import jax.numpy as jnp
 from jax import Array
 
 from .._check import check_choice
+from . import fused
 from .batch import worst_of_batch
 from .wires import Wires
 
-METHODS = ("auto", "cg", "cg_library", "direct", "dense")
+METHODS = ("auto", "cg", "cg_library", "direct", "dense", "fused")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +24,9 @@ class Solver:
             with the loop of `jax.scipy.sparse.linalg` (does not count iterations: −1);
             ``"direct"``, column elimination by dense M×M inverses, for harsh tiles with many
             inputs; ``"dense"``, LU of the nodal matrix, the oracle for small tiles, needs all
-            resistances > 0; ``"auto"`` (default), the faster of cg and direct, see `use_direct`.
+            resistances > 0; ``"fused"``, conjugate gradients in one GPU kernel, float32 and up
+            to 128×128 cells; ``"auto"`` (default): fused where there is a GPU and the tile
+            fits, else the faster of cg and direct, see `use_direct`.
         tolerance: bound on ‖residual‖ / ‖s∘drive‖ of the symmetric system
             (Id + s∘R(s∘·)) x = s∘drive, s = √g. None (default): 1e-7 in float32, 1e-12 in
             float64, both just above what rounding allows.
@@ -71,33 +74,61 @@ def expected_iterations(rho: Array | float, tolerance: float) -> Array:
     return (4.0 + 3.3 * jnp.sqrt(rho)) * math.log(2.0 / tolerance) / math.log(2.0 / 1e-6)
 
 
-# No practical tile drops more than this; a rule that holds for it holds for all.
-_WORST_DROP = 1e4
+# Lines of 512 cells of 1 kohm with 10 ohm a segment drop 2 100; a rule that holds for this
+# drop holds for every practical tile.
+_WORST_DROP = 3e3
 
 
-def use_direct(g: Array, wires: Wires, inputs: int, tolerance: float) -> Array | bool:
+def candidates(
+    solver: Solver, shape: tuple[int, ...], dtype: jnp.dtype, inputs: int
+) -> tuple[str, ...]:
+    """The methods that a program may use for `inputs` inputs of a tile (M, N).
+
+    One, or ("cg", "direct") where `use_direct` decides when the conductances are known.
+
+    Raises:
+        ValueError: ``"fused"`` was asked for and does not take such tiles.
+    """
+    if solver.method == "fused" and not fused.fits(shape, dtype):
+        raise ValueError(
+            f"Solver.method = 'fused' on a tile of {shape} in {jnp.dtype(dtype).name}: it takes "
+            "float32 and up to 128×128 cells (each side counts as the next power of 2); use "
+            "'auto'"
+        )
+    if solver.method != "auto":
+        return (solver.method,)
+    gpu = jax.default_backend() == "gpu"
+    if gpu and fused.fits(shape, dtype):
+        return ("fused",)
+    with jax.ensure_compile_time_eval():
+        # The ratio of the costs is monotone in the number of tiles, which is not known here.
+        extremes = (1.0, 1e9) if gpu else (1.0,)
+        tolerance = solver.tolerance_for(dtype)
+        if any(_direct_is_faster(shape, inputs, tolerance, _WORST_DROP, n) for n in extremes):
+            return ("cg", "direct")
+    return ("cg",)
+
+
+def use_direct(g: Array, wires: Wires, inputs: int, tolerance: float) -> Array:
     """The rule of ``method="auto"``: whether column elimination is the faster.
 
     It compares measured costs (float32, in seconds; only their ratio matters): conjugate
     gradients pay for each of `expected_iterations`, cell and input; the elimination pays
     for three M×M inverses or products a column and for 8·M² multiply-adds a column and
     input. On a GPU each step also has a latency, shared by all tiles of a `jax.vmap`.
-
-    Returns:
-        False where that is known from the shapes alone (few inputs), else a traced bool.
     """
-    m, n = g.shape
+    worst = worst_of_batch(drop_estimate(g, wires), jnp.ones((), g.dtype))
+    return _direct_is_faster(g.shape, inputs, tolerance, *worst)
 
-    def faster(rho: Array | float, tiles: Array | float) -> Array:
-        iterations = expected_iterations(rho, tolerance)
-        cells = tiles * inputs * m * n
-        if jax.default_backend() == "cpu":
-            direct = 2.5e-11 * n * tiles * (3.0 * m**3 + 8.0 * inputs * m**2)
-            return direct < iterations * 1.1e-9 * cells
-        direct = n * (2.5e-4 + tiles * 2.5e-9 * m**1.55) + 2.4e-13 * m * cells
-        return direct < iterations * (4e-5 + 3.5e-11 * cells)
 
-    with jax.ensure_compile_time_eval():
-        if jax.default_backend() == "cpu" and not faster(_WORST_DROP, 1.0):
-            return False
-    return faster(*worst_of_batch(drop_estimate(g, wires), jnp.ones((), g.dtype)))
+def _direct_is_faster(
+    shape: tuple[int, ...], inputs: int, tolerance: float, rho: Array | float, tiles: Array | float
+) -> Array:
+    m, n = shape
+    iterations = expected_iterations(rho, tolerance)
+    cells = tiles * inputs * m * n
+    if jax.default_backend() == "cpu":
+        direct = 2.5e-11 * n * tiles * (3.0 * m**3 + 8.0 * inputs * m**2)
+        return direct < iterations * 1.1e-9 * cells
+    direct = n * (2.5e-4 + tiles * 2.5e-9 * m**1.55) + 2.4e-13 * m * cells
+    return direct < iterations * (4e-5 + 3.5e-11 * cells)

@@ -29,12 +29,12 @@ def tune[Model: nnx.Module](model: Model, *args: Any, **kwargs: Any) -> Model:
     """
     seen: dict[int, list[jax.Array]] = {}
 
-    def calibrate(layer: Linear, x: jax.Array) -> None:
+    def calibrate(layer: Linear, x: jax.Array) -> jax.Array:
         if isinstance(x, jax.core.Tracer):
             raise ValueError(f"{layer.path}: tune runs the model itself; call it outside jit")
         inputs = seen.setdefault(id(layer), [])
         inputs.append(x)
-        layer.calibrate(jnp.concatenate(inputs))
+        return layer.calibrate(jnp.concatenate(inputs))[-len(x) :]
 
     token = observer.set(calibrate)
     try:

@@ -30,8 +30,8 @@ class Programmed(nnx.Variable):
     """What `program` has written: conductances and the matrices they make."""
 
 
-# Called with each layer and the inputs (B, K) it is about to see; set by `tune`.
-observer: ContextVar[Callable[["Linear", Array], None] | None] = ContextVar(
+# Set by `tune`: called with a layer and its inputs (B, K) in place of the product; gives (B, L).
+observer: ContextVar[Callable[["Linear", Array], Array] | None] = ContextVar(
     "observer", default=None
 )
 
@@ -127,22 +127,28 @@ class Linear(nnx.Module):
             jax.tree.map(lambda old, new: jnp.where(kept.tuned, old, new), kept, default)
         )
 
-    def calibrate(self, x: Array) -> None:
-        """Replaces the calibration by the one that inputs (B, K), B ≥ 1, call for."""
+    def calibrate(self, x: Array) -> Array:
+        """Replaces the calibration by the one that inputs (B, K), B ≥ 1, call for.
+
+        Returns:
+            The calibrated layer's outputs (B, L) without the bias.
+        """
         if not x.shape[0]:
             raise ValueError(f"{self.path}: x holds no inputs: calibration needs at least one")
-        new, converged = crossbar.calibrate(x, self.weights(), self.config)
+        new, y, converged = crossbar.calibrate(x, self.weights(), self.config)
         warn_unconverged(converged, self.path)
         self.calibrated.set_value(new)
+        return y
 
     def __call__(self, x: ArrayLike) -> Array:
         """Outputs (…, L) of inputs (…, K)."""
         rows = _rows(x, self.in_features, self.path)
-        seen = observer.get()
-        if seen is not None:
-            seen(self, rows)
-        y, converged = crossbar.matmul(rows, self.weights(), self.calibration, self.config)
-        warn_unconverged(converged, self.path)
+        calibrate = observer.get()
+        if calibrate is not None:
+            y = calibrate(self, rows)
+        else:
+            y, converged = crossbar.matmul(rows, self.weights(), self.calibration, self.config)
+            warn_unconverged(converged, self.path)
         return _finish(y, x, self.kernel.dtype, self.bias, self.dtype)
 
 
