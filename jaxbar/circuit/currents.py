@@ -14,15 +14,10 @@ from jax import Array
 from jax.custom_derivatives import SymbolicZero
 
 from . import fused
-from .linear import Stats, kernel_stats, solve_symmetric
+from .linear import OPEN, Stats, kernel_stats, solve_symmetric
 from .operator import line_drop
 from .solver import Solver, candidates
 from .wires import Wires
-
-# A cell this much below the largest conductance has its voltage from the drops along the
-# lines, as x/s would be 0/0 at an open cell. Other cells keep the digits that the
-# difference of drive and drops loses where the wires take most of the drive.
-_OPEN = 1e-9
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
@@ -48,7 +43,7 @@ def cells(
         return root * x, _divide(x, root, is_open, drive(v, v_bit) - drop)
 
     (current, voltage), stats = solve_symmetric(
-        root, wires, solver, (v, v_bit), lambda *inputs: root * drive(*inputs), read, certify
+        root, wires, solver, (v, v_bit), drive, read, certify
     )
     return current, voltage, stats
 
@@ -88,13 +83,13 @@ def line_currents(
         solved = fused.solve_drives(root, wires, v, v_bit, axis, tolerance, solver.max_iterations)
         return solved.found, kernel_stats(solved, tolerance)
 
-    def rhs(v, v_bit):
-        return root * (v[:, :, None] - v_bit[:, None, :])
+    def drive(v, v_bit):
+        return v[:, :, None] - v_bit[:, None, :]
 
     def read(x, *_):
         return jnp.sum(root * x, axis)
 
-    return solve_symmetric(root, wires, solver, (v, v_bit), rhs, read)
+    return solve_symmetric(root, wires, solver, (v, v_bit), drive, read)
 
 
 @line_currents.defjvp
@@ -117,26 +112,26 @@ def _solve_tangent(solver: Solver, g: Array, wires: Wires, h: Array) -> Array:
         return j + g * line_drop(j, wires)
 
     def solve(_, h):
-        def rhs(h):
+        def drive(h):
             source = jnp.where(is_open, h, 0.0)
-            return _divide(h, root, is_open, 0.0) - root * line_drop(source, wires)
+            return _divide(h, g, is_open, 0.0) - line_drop(source, wires)
 
         def read(x, _, h):
             return jnp.where(is_open, h, 0.0) + root * x
 
-        return solve_symmetric(root, wires, solver, (h,), rhs, read, False)[0]
+        return solve_symmetric(root, wires, solver, (h,), drive, read, False)[0]
 
     def transpose_solve(_, c):  # W + R(g∘W) = c
         def read(x, drop, c):
             return _divide(x, root, is_open, c - drop)
 
-        return solve_symmetric(root, wires, solver, (c,), lambda c: root * c, read, False)[0]
+        return solve_symmetric(root, wires, solver, (c,), lambda c: c, read, False)[0]
 
     return jax.lax.custom_linear_solve(matvec, h, solve, transpose_solve)
 
 
 def _is_open(g: Array) -> Array:
-    return g <= _OPEN * jnp.max(g)
+    return g <= OPEN * jnp.max(g)
 
 
 def _divide(x: Array, y: Array, is_open: Array, otherwise: Array | float) -> Array:

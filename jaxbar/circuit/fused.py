@@ -24,7 +24,7 @@ _SMALLEST_SIDE = 16
 class Solved(NamedTuple):
     """Of B inputs; the norm and the residual of the recurrence are those of the given system."""
 
-    found: Array  # x (B, M, N) or its sums s·x along an axis (B, N) or (B, M)
+    found: Array  # U (B, M, N), or the sums of s∘x along an axis, (B, N) or (B, M)
     residual: Array  # ‖b − A x‖ by the recurrence, which rounding parts from the true one (B,)
     norm: Array  # ‖b‖ (B,)
     iterations: Array  # (B,) int32
@@ -43,20 +43,30 @@ def fits(shape: tuple[int, ...], dtype: Any) -> bool:
 
 
 def solve(
-    root_g: Array, wires: Wires, b: Array, target: Array | float, max_iterations: int
+    root_g: Array,
+    wires: Wires,
+    drive: Array,
+    open_below: Array,
+    target: Array | float,
+    max_iterations: int,
 ) -> Solved:
-    """x (B, M, N) with (Id + s∘R(s∘·)) x = b for right-hand sides b (B, M, N) and s = √g.
+    """U (B, M, N) with U + R(g∘U) = drive for any drive (B, M, N) and s = √g.
+
+    With x = s∘U it is the symmetric system (Id + s∘R(s∘·)) x = s∘drive.
 
     Args:
         root_g: s (M, N).
         wires: line resistances.
-        b: right-hand sides.
-        target: residual to reach relative to ‖b‖, one for all or one per input (B,).
+        drive: what is applied across each cell.
+        open_below: s up to which a cell is open, (); its U is drive − R(s∘x), of others x/s.
+        target: residual to reach relative to ‖s∘drive‖, one for all or one per input (B,).
         max_iterations: bound on the iterations of an input.
     """
     up, right = _padding(root_g.shape)
-    padded = jnp.pad(b, [(0, 0), (up, 0), (0, right)])
-    found = _call(_given, None, (padded,), root_g, wires, target, max_iterations)
+    padded = jnp.pad(drive, [(0, 0), (up, 0), (0, right)])
+    # Where no cell is open the kernel need not know the drops.
+    open_below = jnp.where(jnp.min(root_g) <= open_below, open_below, -1.0)
+    found = _call(_given, None, (padded,), root_g, wires, open_below, target, max_iterations)
     return found._replace(found=found.found[:, up:, : root_g.shape[1]])
 
 
@@ -71,11 +81,11 @@ def solve_drives(
 ) -> Solved:
     """The sums of s∘x along an axis, −2 or −1, for drives v (B, M) and v_bit (B, N).
 
-    Here b = s∘(v1ᵀ − 1v_bitᵀ); neither it nor x ever reaches the memory.
+    Neither the drive v1ᵀ − 1v_bitᵀ nor x ever reaches the memory.
     """
     up, right = _padding(root_g.shape)
     drives = jnp.pad(v, [(0, 0), (up, 0)]), jnp.pad(v_bit, [(0, 0), (0, right)])
-    found = _call(_driven, axis, drives, root_g, wires, target, max_iterations)
+    found = _call(_driven, axis, drives, root_g, wires, -1.0, target, max_iterations)
     used = found.found[:, : root_g.shape[1]] if axis == -2 else found.found[:, up:]
     return found._replace(found=used)
 
@@ -85,20 +95,21 @@ def _padding(shape: tuple[int, ...]) -> tuple[int, int]:
     return m - shape[0], n - shape[1]
 
 
-def _given(s: Array, b: Any) -> Array:
-    return b[...]
+def _given(drive: Any) -> Array:
+    return drive[...]
 
 
-def _driven(s: Array, v: Any, v_bit: Any) -> Array:
-    return s * (v[...][:, None] - v_bit[...][None, :])
+def _driven(v: Any, v_bit: Any) -> Array:
+    return v[...][:, None] - v_bit[...][None, :]
 
 
 def _call(
-    rhs: Callable[..., Array],
+    drive: Callable[..., Array],
     axis: int | None,
     inputs: tuple[Array, ...],
     root_g: Array,
     wires: Wires,
+    open_below: Array | float,
     target: Array | float,
     max_iterations: int,
 ) -> Solved:
@@ -106,7 +117,8 @@ def _call(
     up, right = _padding(root_g.shape)
     s = jnp.pad(root_g, [(up, 0), (0, right)])
     m, n = s.shape
-    ohm = jnp.stack([wires.source, wires.word, wires.bit, wires.sense]).astype(s.dtype)
+    tile = jnp.stack([wires.source, wires.word, wires.bit, wires.sense, jnp.asarray(open_below)])
+    tile = jnp.pad(tile.astype(s.dtype), (0, 3))  # blocks are powers of 2
     target = jnp.broadcast_to(jnp.asarray(target, s.dtype), (count,))[:, None]
 
     def each(*shape: int) -> pl.BlockSpec:  # a program's own part of an array (B, *shape)
@@ -126,13 +138,13 @@ def _call(
         found, *each_input = (jnp.zeros(x.shape, x.dtype) for x in out)
     else:
         found, *each_input = pl.pallas_call(
-            functools.partial(_kernel, rhs, axis, len(inputs), max_iterations),
+            functools.partial(_kernel, drive, axis, len(inputs), max_iterations),
             grid=(count,),
-            in_specs=[shared(m, n), shared(4), each(1), *(each(*x.shape[1:]) for x in inputs)],
+            in_specs=[shared(m, n), shared(8), each(1), *(each(*x.shape[1:]) for x in inputs)],
             out_specs=[each(*x.shape[1:]) for x in out],
             out_shape=out,
             **_how(m * n),
-        )(s, ohm, target, *inputs)
+        )(s, tile, target, *inputs)
     return Solved(found, *(x[:, 0] for x in each_input))
 
 
@@ -150,9 +162,9 @@ def _total(x: Array) -> Array:
     return jnp.sum(jnp.sum(x, 1), 0)
 
 
-def _drops(current: Array, ohm: Any) -> Array:
+def _drops(current: Array, tile: Any) -> Array:
     """R(I) of one tile by prefix sums: a matrix would not fit beside the vectors."""
-    source, word, bit, sense = (ohm[k] for k in range(4))
+    source, word, bit, sense = (tile[k] for k in range(4))
     # Through the segment before cell k of a word line flows all that the cells from k on take.
     whole = jnp.sum(current, 1, keepdims=True)
     onward = whole - jnp.cumsum(current, 1) + current
@@ -163,15 +175,15 @@ def _drops(current: Array, ohm: Any) -> Array:
     return drop + bit * below + (sense - bit) * jnp.sum(current, 0, keepdims=True)
 
 
-def _kernel(rhs, axis, inputs, max_iterations, s_ref, ohm, target, *refs):
-    """One input: x, or the sums of s∘x along an axis, into the first of the outputs.
+def _kernel(drive, axis, inputs, max_iterations, s_ref, tile, target, *refs):
+    """One input: U, or the sums of s∘x along an axis, into the first of the outputs.
 
     Every vector more that lives through the loop is one more in the registers: a loop that
     also verified x took three times as long.
     """
     given, (found, residual, norm, steps) = refs[:inputs], refs[inputs:]
     s = s_ref[...]
-    b = rhs(s, *given)
+    b = s * drive(*given)
     scale = jnp.max(jnp.max(jnp.abs(b), 1), 0)
     scale = jnp.where(scale > 0, scale, 1.0)  # squares of small drives would underflow
     b = b / scale
@@ -181,7 +193,7 @@ def _kernel(rhs, axis, inputs, max_iterations, s_ref, ohm, target, *refs):
     whole = axis is None or s.size <= 4096
 
     def summed(x):
-        return x if axis is None else jnp.sum(s * x, 2 + axis)
+        return jnp.sum(s * x, 2 + axis)
 
     def unfinished(state):
         *_, rr, step = state
@@ -189,7 +201,7 @@ def _kernel(rhs, axis, inputs, max_iterations, s_ref, ohm, target, *refs):
 
     def body(state):
         x, r, p, rr, step = state
-        q = p + s * _drops(s * p, ohm)
+        q = p + s * _drops(s * p, tile)
         alpha = rr / _total(p * q)
         x = x + alpha * (p if whole else summed(p))
         r = r - alpha * q
@@ -198,7 +210,18 @@ def _kernel(rhs, axis, inputs, max_iterations, s_ref, ohm, target, *refs):
 
     nothing = jnp.zeros_like(b) if whole else jnp.zeros(found.shape, b.dtype)
     x, _, _, rr, step = jax.lax.while_loop(unfinished, body, (nothing, b, b, bb, jnp.int32(0)))
-    found[...] = scale * (summed(x) if whole else x)
+    if axis is None:
+
+        def with_open(x):
+            return jnp.where(s > tile[4], x / s, drive(*given) / scale - _drops(s * x, tile))
+
+        def without(x):
+            return x / jnp.where(s > 0, s, 1.0)  # 0 in the padding alone
+
+        x = jax.lax.cond(tile[4] >= 0, with_open, without, x)
+    elif whole:
+        x = summed(x)
+    found[...] = scale * x
     residual[0] = scale * jnp.sqrt(rr)
     norm[0] = scale * jnp.sqrt(bb)
     steps[0] = step

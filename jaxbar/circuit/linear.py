@@ -22,6 +22,12 @@ _FLOOR = 32
 _MAX_PASSES = 4
 
 
+# A cell this much below the largest conductance has its voltage from the drops along the
+# lines, as x/s would be 0/0 at an open cell. Other cells keep the digits that the
+# difference of drive and drops loses where the wires take most of the drive.
+OPEN = 1e-9
+
+
 class Stats(NamedTuple):
     """How well each of B inputs is solved; each (B,)."""
 
@@ -36,18 +42,18 @@ def solve_symmetric(
     wires: Wires,
     solver: Solver,
     inputs: tuple[Array, ...],
-    rhs: Callable[..., Array],
+    drive: Callable[..., Array],
     read: Callable[..., Array],
     certify: bool = True,
 ) -> tuple[Array, Stats]:
-    """Solve (Id + s∘R(s∘·)) x = rhs(*inputs) for B inputs, chunk by chunk.
+    """Solve (Id + s∘R(s∘·)) x = s∘drive(*inputs) for B inputs, chunk by chunk.
 
     Args:
         root_g: s = √g (M, N).
         wires: line resistances.
         solver: method and tolerance.
         inputs: arrays with the B inputs along their first axis.
-        rhs: makes the right-hand sides (C, M, N) of the C inputs of a chunk.
+        drive: what is applied across each cell (C, M, N) for the C inputs of a chunk.
         read: what to keep of a chunk, from x (C, M, N), the drops R(s∘x) and its inputs.
         certify: whether the residual is computed from x and solved for again if need be; the
             fused kernel else trusts its recurrence, which saves an application of the
@@ -60,22 +66,27 @@ def solve_symmetric(
     tolerance = solver.tolerance_for(root_g.dtype)
 
     def by(method):
-        return lambda: _all_chunks(root_g, wires, solver, tolerance, method, inputs, rhs, read)
+        return lambda: _all_chunks(root_g, wires, solver, tolerance, method, inputs, drive, read)
 
     first, *other = candidates(solver, root_g.shape, root_g.dtype, count)
     if first == "fused" and not certify:
-        return _by_kernel(root_g, wires, solver, tolerance, inputs, rhs, read)
+        return _by_kernel(root_g, wires, solver, tolerance, inputs, drive, read)
     if not other:
         return by(first)()
     harsh = use_direct(root_g**2, wires, count, tolerance)
     return jax.lax.cond(harsh, by("direct"), by("cg"))
 
 
-def _by_kernel(root_g, wires, solver, tolerance, inputs, rhs, read):
-    solved = fused.solve(root_g, wires, rhs(*inputs), tolerance, solver.max_iterations)
-    # Where nobody reads the drops, the compiler leaves them out.
-    drop = line_drop(root_g * solved.found, wires)
-    return read(solved.found, drop, *inputs), kernel_stats(solved, tolerance)
+def _by_kernel(root_g, wires, solver, tolerance, inputs, drive, read):
+    across = drive(*inputs)
+    solved = _kernel(root_g, wires, solver, across, tolerance)
+    voltage = solved.found
+    return read(root_g * voltage, across - voltage, *inputs), kernel_stats(solved, tolerance)
+
+
+def _kernel(root_g, wires, solver, drive, target):
+    limit = OPEN**0.5 * jnp.max(root_g)
+    return fused.solve(root_g, wires, drive, limit, target, solver.max_iterations)
 
 
 def kernel_stats(solved: fused.Solved, tolerance: float) -> Stats:
@@ -95,7 +106,7 @@ def _stats(residual, norm, steps, tolerance):
     )
 
 
-def _all_chunks(root_g, wires, solver, tolerance, method, inputs, rhs, read):
+def _all_chunks(root_g, wires, solver, tolerance, method, inputs, drive, read):
     count = inputs[0].shape[0]
     shape = root_g.shape
     if method in ("cg", "cg_library"):
@@ -107,7 +118,7 @@ def _all_chunks(root_g, wires, solver, tolerance, method, inputs, rhs, read):
     inverse = _inverse(filled, wires, solver, method)
 
     def chunk(inputs):
-        b = jnp.pad(rhs(*inputs), [(0, 0), (up, 0), (0, right)])
+        b = jnp.pad(root_g * drive(*inputs), [(0, 0), (up, 0), (0, right)])
         x, drop, stats = _refined(filled, wires, b, inverse, tolerance, solver.max_iterations)
         kept = read(x[:, up:, : shape[1]], drop[:, up:, : shape[1]], *inputs)
         return kept, stats
@@ -142,10 +153,11 @@ def _inverse(root_g, wires, solver, method):
     if method == "fused":
 
         def inverse(b, target):
-            # Of what is solved already, target is infinite and b is 0.
+            # Of what is solved already, target is infinite and b is 0. Where s is 0, so is b.
             relative = (target / _norm(b))[:, 0, 0]
-            solved = fused.solve(root_g, wires, b, relative, solver.max_iterations)
-            return solved.found, solved.iterations
+            across = b / jnp.where(root_g > 0, root_g, 1.0)
+            solved = _kernel(root_g, wires, solver, across, relative)
+            return root_g * solved.found, solved.iterations
 
         return inverse
     loop = cg.own if method == "cg" else cg.library
