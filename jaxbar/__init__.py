@@ -15,3 +15,7 @@ from .nn import patch_model as patch_model
 from .nn import program as program
 from .nn import reconfigure as reconfigure
 from .nn import tune as tune
+from .planning import MemoryBudgetError as MemoryBudgetError
+from .planning import MemoryBudgetWarning as MemoryBudgetWarning
+from .planning import Plan as Plan
+from .planning import plan as plan

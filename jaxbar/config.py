@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from ._check import check_choice, check_count, check_number, concrete, is_count
+from ._device import parse_bytes
 from ._pytree import register
 from .circuit import Solver, Wires
 
 MAPPINGS = ("differential", "offset")
 SCALES = ("layer", "column")
 UNUSED = ("off", "open")
+ON_MEMORY = ("cpu", "error")
 
 
 def _check_bits(name: str, bits: int | None) -> None:
@@ -90,9 +92,13 @@ class CrossbarConfig:
         dac: the input converters; default `DAC()`, ideal. None means ideal too.
         adc: the output converters; default `ADC()`, ideal. None means ideal too.
         solver: how tiles are solved; default `Solver()`.
-        tile_chunk: tiles solved at a time; None (default): all on a GPU, one on a CPU. When
-            given, training recomputes each chunk in the backward pass, so that its memory is
-            bounded too.
+        tile_chunk: tiles solved at a time at most; None (default): as many as fit on a GPU,
+            one on a CPU.
+        memory_budget: bytes that solving the layer may take, as a number or a text such as
+            "2GiB"; None (default): 80 % of what the device has free. Tiles and inputs are
+            solved in chunks that fit, see `jaxbar.plan`.
+        on_memory: where not even one input of one tile fits a GPU, ``"cpu"`` (default) solves
+            on the CPU, with a warning, and ``"error"`` raises a `MemoryBudgetError`.
 
     Raises:
         ValueError: a value is out of range; the message names it and what is allowed.
@@ -112,6 +118,8 @@ class CrossbarConfig:
     adc: ADC = ADC()
     solver: Solver = dataclasses.field(default_factory=Solver)
     tile_chunk: int | None = None
+    memory_budget: int | str | None = None
+    on_memory: str = "cpu"
 
     def __post_init__(self) -> None:
         shape = self.tile_shape
@@ -140,6 +148,12 @@ class CrossbarConfig:
         check_number("input_scale", self.input_scale, _positive, "must be > 0 and finite")
         if self.tile_chunk is not None:
             check_count("tile_chunk", self.tile_chunk, "an int ≥ 1, or None")
+        if self.memory_budget is not None:
+            try:
+                parse_bytes(self.memory_budget)
+            except ValueError as error:
+                raise ValueError(f"memory_budget = {error}") from None
+        check_choice("on_memory", self.on_memory, ON_MEMORY)
         if not isinstance(self.wires, Wires | None):
             raise ValueError(f"wires = {self.wires!r}: must be a jaxbar.Wires, or None for ideal")
         for name in ("r_on", "v_max"):

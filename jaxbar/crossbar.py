@@ -8,18 +8,25 @@ K inputs and L outputs of the matrix, tiles of (m, n), P arrays (2 for "differen
 import dataclasses
 import functools
 import math
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import Array
 
-from . import mapping, tiling
+from . import mapping, planning, tiling
+from ._device import platform
+from .circuit import Wires
+from .circuit.chunks import in_chunks
 from .circuit.currents import line_currents
 from .circuit.effective import corner
 from .circuit.wires import checked_wires
 from .config import CrossbarConfig
+from .host import on_cpu
 from .periphery import covering_range, quantize
+from .planning import Plan
 
 
 @jax.tree_util.register_dataclass
@@ -74,9 +81,12 @@ def effective(g: Array, shape: tuple[int, int], config: CrossbarConfig) -> tuple
         w, converged = g[..., :rows, :columns], jnp.asarray(True)
     else:
         wires = checked_wires(config.wires, g.dtype)
-        solve = functools.partial(corner, config.solver, rows, columns)
-        w, converged = _over_tiles(lambda g: solve(g, wires), g, config)
-    return mapping.signed(w, mapping.mid_conductance(config), config), converged.all()
+
+        def solve(how: Plan, wires: Wires, g: Array) -> tuple[Array, Array]:
+            return corner(how.solver, rows, columns, how.input_chunk, g, wires)
+
+        w, converged = _over_tiles(solve, wires, (g,), min(rows, columns), config)
+    return mapping.signed(w, mapping.mid_conductance(config), config), converged
 
 
 def currents(g: Array, v: Array, config: CrossbarConfig) -> tuple[Array, Array]:
@@ -85,7 +95,7 @@ def currents(g: Array, v: Array, config: CrossbarConfig) -> tuple[Array, Array]:
     Args:
         g: conductances (P, D, A, m, n) in siemens.
         v: word-line voltages (D, B, m) in volt.
-        config: wires and solver are used.
+        config: wires, solver and memory are used.
 
     Returns:
         Currents (D, A, B, n) in ampere, and whether every solve converged.
@@ -96,33 +106,81 @@ def currents(g: Array, v: Array, config: CrossbarConfig) -> tuple[Array, Array]:
     else:
         wires = checked_wires(config.wires, g.dtype)
 
-        def solve(tile):
-            g, v = tile
-            v_bit = jnp.zeros((v.shape[0], g.shape[1]), g.dtype)
-            i, stats = line_currents(config.solver, -2, g, v, v_bit, wires)
-            return i, stats.converged
+        def solve(how: Plan, wires: Wires, g: Array, v: Array) -> tuple[Array, Array]:
+            def lines(v):
+                v_bit = jnp.zeros((v.shape[0], g.shape[1]), g.dtype)
+                i, stats = line_currents(how.solver, -2, g, v, v_bit, wires)
+                return i, stats.converged
+
+            i, converged = in_chunks(lines, (v,), how.input_chunk)
+            return i, converged.all()
 
         each = jnp.broadcast_to(v[None, :, None], (*g.shape[:3], *v.shape[1:]))
-        i, converged = _over_tiles(solve, (g, each), config)
+        i, converged = _over_tiles(solve, wires, (g, each), v.shape[1], config)
     reference = mapping.mid_conductance(config) * jnp.sum(v, -1)[:, None, :, None]
-    return mapping.signed(i, reference, config), converged.all()
+    return mapping.signed(i, reference, config), converged
 
 
-def _over_tiles(solve: Any, tiles: Any, config: CrossbarConfig) -> Any:
-    """`solve` on each tile of arrays (P, D, A, …), as many at a time as configured."""
-    lead = jax.tree.leaves(tiles)[0].shape[:3]
-    count = math.prod(lead)
-    flat = jax.tree.map(lambda x: x.reshape(count, *x.shape[3:]), tiles)
-    chunk = config.tile_chunk
-    if chunk is not None:
-        solve = jax.checkpoint(solve)
-    elif jax.default_backend() == "cpu":
-        chunk = 1  # a CPU is fastest while one tile's state stays in its cache
-    if chunk is None or chunk >= count:
-        out = jax.vmap(solve)(flat)
-    else:
-        out = jax.lax.map(solve, flat, batch_size=None if chunk == 1 else chunk)
-    return jax.tree.map(lambda y: y.reshape(*lead, *y.shape[1:]), out)
+def plan(shape: tuple[int, int], inputs: int, config: CrossbarConfig, dtype: Any) -> Plan:
+    """How the tiles of a weight matrix (K, L) are solved for a number of inputs.
+
+    Raises:
+        MemoryBudgetError: one input of one tile does not fit.
+    """
+    down, across = tiling.tile_counts(shape, config.tile_shape)
+    tiles = (2 if config.mapping == "differential" else 1) * down * across
+    if _matrix_is_cheaper(inputs, shape, config):
+        inputs = min(tiling.used_corner(shape, config.tile_shape))
+    return _plan(tiles, inputs, config, dtype)
+
+
+def _plan(tiles: int, inputs: int, config: CrossbarConfig, dtype: Any) -> Plan:
+    return planning.plan(
+        config.tile_shape,
+        tiles,
+        inputs,
+        dtype=dtype,
+        solver=config.solver,
+        memory_budget=config.memory_budget,
+        tile_chunk=config.tile_chunk,
+    )
+
+
+def _over_tiles(
+    solve: Callable[..., tuple[Array, Array]],
+    wires: Wires,
+    tiles: tuple[Array, ...],
+    inputs: int,
+    config: CrossbarConfig,
+) -> tuple[Array, Array]:
+    """``solve(plan, wires, *tile)`` on each tile of arrays (P, D, A, …), as memory allows.
+
+    Returns its first result (P, D, A, …), and whether the second holds for all tiles.
+    """
+    lead, dtype = tiles[0].shape[:3], tiles[0].dtype
+
+    def planned(wires: Wires, *tiles: Array, config: CrossbarConfig) -> tuple[Array, Array]:
+        how = _plan(math.prod(lead), inputs, config, dtype)
+        flat = tuple(x.reshape(math.prod(lead), *x.shape[3:]) for x in tiles)
+        # Chunks of inputs inside a tile bound the backward pass already.
+        out, good = in_chunks(
+            jax.vmap(functools.partial(solve, how, wires)),
+            flat,
+            how.tile_chunk,
+            checkpoint=how.checkpoint and how.input_chunk >= how.inputs,
+        )
+        # A float: what is computed on the CPU for a GPU takes and returns no other arrays.
+        return out.reshape(*lead, *out.shape[1:]), good.all().astype(dtype)
+
+    try:
+        out, good = planned(wires, *tiles, config=config)
+    except planning.MemoryBudgetError as error:
+        if config.on_memory == "error" or platform() == "cpu":
+            raise
+        warnings.warn(f"solved on the CPU: {error}", planning.MemoryBudgetWarning, stacklevel=2)
+        fallback = config.replace(memory_budget=None)
+        out, good = on_cpu(functools.partial(planned, config=fallback))(wires, *tiles)
+    return out, good > 0.5
 
 
 def drive(x: Array, calibration: Calibration, config: CrossbarConfig) -> Array:

@@ -2,7 +2,9 @@
 
 import dataclasses
 import difflib
+import functools
 import inspect
+import operator
 import re
 import types
 import typing
@@ -99,17 +101,18 @@ def _located(message: str, kind: type, known: list[str], prefix: str) -> str:
 
 
 def _options(hint: Any) -> tuple[Any, bool]:
-    """The type inside ``type | None``, and whether None is allowed."""
+    """The type inside ``type | None``, itself a union if there are several, and if None is in."""
     if not isinstance(hint, types.UnionType) and typing.get_origin(hint) is not typing.Union:
         return hint, False
-    options = [option for option in typing.get_args(hint) if option is not type(None)]
-    if len(options) != 1:
-        raise TypeError(f"{hint}: a field is of one type, or of one type or None")
-    return options[0], True
+    options = typing.get_args(hint)
+    others = [option for option in options if option is not type(None)]
+    return functools.reduce(operator.or_, others), len(others) < len(options)
 
 
 def _convert(kind: Any, value: Any, key: str, about: str, optional: bool) -> Any:
     """A TOML value as what a field asks for."""
+    if isinstance(kind, types.UnionType) and type(value) in typing.get_args(kind):
+        return value
     simple = {Any: float, float: float, int: int, str: str, bool: bool}.get(kind)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if simple is float and number:
@@ -130,6 +133,8 @@ def _convert(kind: Any, value: Any, key: str, about: str, optional: bool) -> Any
 
 
 def _name(kind: Any) -> str:
+    if isinstance(kind, types.UnionType):
+        return " or ".join(map(_name, typing.get_args(kind)))
     if typing.get_origin(kind) is tuple:
         inner = typing.get_args(kind)
         if inner[-1] is Ellipsis:

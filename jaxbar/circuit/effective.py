@@ -10,6 +10,7 @@ from jax.typing import ArrayLike
 
 from .._check import as_number, check_conductance, real_dtype
 from . import direct
+from .chunks import in_chunks
 from .currents import line_currents
 from .solve import checked_tile
 from .solver import Solver, candidates, use_direct
@@ -35,14 +36,17 @@ def effective_conductance(g: ArrayLike, wires: Wires, solver: Solver | None = No
     g = as_number(g)
     check_conductance(g)
     g, wires, solver = checked_tile(g, wires, solver, real_dtype(g))
-    return corner(solver, *g.shape, g, wires)[0]
+    return corner(solver, *g.shape, min(g.shape), g, wires)[0]
 
 
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
-def _corner(solver: Solver, rows: int, columns: int, g: Array, wires: Wires) -> tuple[Array, Array]:
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2, 3))
+def _corner(
+    solver: Solver, rows: int, columns: int, chunk: int, g: Array, wires: Wires
+) -> tuple[Array, Array]:
     """The top left (rows, columns) of W, and whether all of it converged.
 
-    A tile that is filled in part needs no more, and costs min(rows, columns) unit drives.
+    A tile that is filled in part needs no more, and costs min(rows, columns) unit drives, of
+    which `chunk` are solved at a time.
     """
 
     def by_elimination():
@@ -50,7 +54,7 @@ def _corner(solver: Solver, rows: int, columns: int, g: Array, wires: Wires) -> 
         return w, jnp.isfinite(w).all()
 
     def by_units():
-        return _unit_drives(solver, rows, columns, g, wires)
+        return _unit_drives(solver, rows, columns, chunk, g, wires)
 
     first, *other = candidates(solver, g.shape, g.dtype, min(rows, columns))
     if not other:
@@ -61,22 +65,28 @@ def _corner(solver: Solver, rows: int, columns: int, g: Array, wires: Wires) -> 
 
 
 @_corner.defjvp
-def _(solver, rows, columns, primals, tangents):
-    return jax.jvp(lambda *a: _unit_drives(solver, rows, columns, *a), primals, tangents)
+def _(solver, rows, columns, chunk, primals, tangents):
+    return jax.jvp(lambda *a: _unit_drives(solver, rows, columns, chunk, *a), primals, tangents)
 
 
-corner = jax.jit(_corner, static_argnums=(0, 1, 2))
+corner = jax.jit(_corner, static_argnums=(0, 1, 2, 3))
 
 
-def _unit_drives(solver, rows, columns, g, wires):
+def _unit_drives(solver, rows, columns, chunk, g, wires):
     """`corner` from one volt on each of its lines in turn, on the side that has fewer."""
     m, n = g.shape
-    if rows <= columns:
-        v, v_bit = jnp.eye(rows, m, dtype=g.dtype), jnp.zeros((rows, n), g.dtype)
-        w, stats = line_currents(solver, -2, g, v, v_bit, wires)
-        w = w[:, :columns]
-    else:  # a bit line at −1 V draws current out of the word lines
-        v, v_bit = jnp.zeros((columns, m), g.dtype), -jnp.eye(columns, n, dtype=g.dtype)
-        w, stats = line_currents(solver, -1, g, v, v_bit, wires)
-        w = w[:, :rows].T
-    return w, stats.converged.all()
+    by_rows = rows <= columns
+    count, axis = (rows, -2) if by_rows else (columns, -1)
+
+    def solve(k):
+        if by_rows:
+            v, v_bit = k[:, None] == jnp.arange(m), jnp.zeros((k.size, n))
+        else:  # a bit line at −1 V draws current out of the word lines
+            v, v_bit = jnp.zeros((k.size, m)), -1.0 * (k[:, None] == jnp.arange(n))
+        drives = (v.astype(g.dtype), v_bit.astype(g.dtype))
+        w, stats = line_currents(solver, axis, g, *drives, wires)
+        return w, stats.converged
+
+    w, converged = in_chunks(solve, (jnp.arange(count),), chunk)
+    w = w[:, :columns] if by_rows else w[:, :rows].T
+    return w, converged.all()

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import Array
 from jax.experimental import pallas as pl
 
+from .._device import platform
 from .wires import Wires
 
 # The largest padded tile whose vectors fit the registers and cache of a multiprocessor.
@@ -149,7 +150,7 @@ def _call(
 
 
 def _how(cells: int) -> dict[str, Any]:
-    if jax.default_backend() == "cpu":
+    if platform() == "cpu":
         return {"interpret": True}
     from jax.experimental.pallas import triton
 

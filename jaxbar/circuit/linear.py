@@ -1,5 +1,7 @@
 """The symmetric system (Id + s∘R(s∘·)) x = b of one tile, by any method, for many inputs."""
 
+import math
+import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -7,8 +9,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from .._device import platform
 from . import cg, direct, fused, nodal
 from .batch import any_of_batch
+from .chunks import in_chunks
 from .operator import line_drop, padded
 from .solver import Solver, candidates, use_direct
 from .wires import Wires
@@ -107,7 +111,6 @@ def _stats(residual, norm, steps, tolerance):
 
 
 def _all_chunks(root_g, wires, solver, tolerance, method, inputs, drive, read):
-    count = inputs[0].shape[0]
     shape = root_g.shape
     if method in ("cg", "cg_library"):
         # Open cells fill the lines up to whole blocks: above the tile and right of it.
@@ -117,29 +120,20 @@ def _all_chunks(root_g, wires, solver, tolerance, method, inputs, drive, read):
     filled = jnp.pad(root_g, [(up, 0), (0, right)])
     inverse = _inverse(filled, wires, solver, method)
 
-    def chunk(inputs):
+    def chunk(*inputs):
         b = jnp.pad(root_g * drive(*inputs), [(0, 0), (up, 0), (0, right)])
         x, drop, stats = _refined(filled, wires, b, inverse, tolerance, solver.max_iterations)
         kept = read(x[:, up:, : shape[1]], drop[:, up:, : shape[1]], *inputs)
         return kept, stats
 
-    size = _chunk_size(count, root_g)
-    if size >= count:
-        return chunk(inputs)
-    chunks = -(-count // size)
-
-    def split(x):
-        spare = [(0, chunks * size - count)] + [(0, 0)] * (x.ndim - 1)
-        return jnp.pad(x, spare).reshape(chunks, size, *x.shape[1:])
-
-    out = jax.lax.map(chunk, jax.tree.map(split, inputs))
-    return jax.tree.map(lambda y: y.reshape(chunks * size, *y.shape[2:])[:count], out)
+    return in_chunks(chunk, inputs, cache_chunk(shape, root_g.dtype), checkpoint=False)
 
 
-def _chunk_size(count: int, root_g: Array) -> int:
-    if jax.default_backend() != "cpu":
-        return count
-    return max(1, _CPU_CHUNK_BYTES // (root_g.size * root_g.dtype.itemsize))
+def cache_chunk(shape: tuple[int, ...], dtype: jnp.dtype) -> int:
+    """Inputs of a tile that are solved at a time, whatever the memory; all of them on a GPU."""
+    if platform() != "cpu":
+        return sys.maxsize
+    return max(1, _CPU_CHUNK_BYTES // (math.prod(shape) * jnp.dtype(dtype).itemsize))
 
 
 def _inverse(root_g, wires, solver, method):

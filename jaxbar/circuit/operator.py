@@ -12,11 +12,11 @@ R is symmetric and positive semi-definite for any resistances ≥ 0.
 
 import functools
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from .._device import platform
 from .wires import Wires
 
 # An H200 would otherwise round float32 products to TF32.
@@ -108,7 +108,7 @@ def bit_drop(current: Array, wires: Wires) -> Array:
 
 def _left(matrix: Array, x: Array) -> Array:
     """matrix @ x for each matrix of x's batch."""
-    if jax.default_backend() != "cpu":
+    if platform() != "cpu":
         return jnp.einsum("ij,...jk->...ik", matrix, x, precision=PRECISION)
     # XLA's CPU form of that transposes x and back, twice as slow as repeating the matrix.
     repeated = jnp.broadcast_to(matrix, (*x.shape[:-2], *matrix.shape))

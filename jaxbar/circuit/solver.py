@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from .._check import check_choice
+from .._device import platform
 from . import fused
 from .batch import worst_of_batch
 from .wires import Wires
@@ -97,7 +98,7 @@ def candidates(
         )
     if solver.method != "auto":
         return (solver.method,)
-    gpu = jax.default_backend() == "gpu"
+    gpu = platform() == "gpu"
     if gpu and fused.fits(shape, dtype):
         return ("fused",)
     with jax.ensure_compile_time_eval():
@@ -127,7 +128,7 @@ def _direct_is_faster(
     m, n = shape
     iterations = expected_iterations(rho, tolerance)
     cells = tiles * inputs * m * n
-    if jax.default_backend() == "cpu":
+    if platform() == "cpu":
         direct = 2.5e-11 * n * tiles * (3.0 * m**3 + 8.0 * inputs * m**2)
         return direct < iterations * 1.1e-9 * cells
     direct = n * (2.5e-4 + tiles * 2.5e-9 * m**1.55) + 2.4e-13 * m * cells
