@@ -1,8 +1,9 @@
 """Conjugate gradients in one GPU kernel: the whole solve of an input stays on the chip.
 
-One program of the kernel solves one input of one tile, so that its vectors never leave the
-multiprocessor and every input stops at its own tolerance. Written in Pallas; on a CPU the same
-kernel runs interpreted, for tests.
+A program of the kernel solves one input of one tile after another, so that their vectors never
+leave the multiprocessor and every input stops at its own tolerance. Neither the number of tiles
+nor that of inputs is part of the compiled kernel: what a network does with tiles of one shape
+compiles once. Written in Pallas; on a CPU the same kernel runs interpreted, for tests.
 """
 
 import functools
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import Array
+from jax.custom_batching import custom_vmap
 from jax.experimental import pallas as pl
 
 from .._device import platform
@@ -20,6 +22,8 @@ from .wires import Wires
 # The largest padded tile whose vectors fit the registers and cache of a multiprocessor.
 _LARGEST = 128 * 128
 _SMALLEST_SIDE = 16
+# Programs of a launch, many more than a GPU runs at a time so that it stays evenly filled.
+_PROGRAMS = 4096
 
 
 class Solved(NamedTuple):
@@ -44,30 +48,22 @@ def fits(shape: tuple[int, ...], dtype: Any) -> bool:
 
 
 def solve(
-    root_g: Array,
-    wires: Wires,
-    drive: Array,
-    open_below: Array,
-    target: Array | float,
-    max_iterations: int,
+    root_g: Array, wires: Wires, drive: Array, target: Array | float, max_iterations: int
 ) -> Solved:
-    """U (B, M, N) with U + R(g∘U) = drive for any drive (B, M, N) and s = √g.
+    """x/s (B, M, N) with (Id + s∘R(s∘·)) x = s∘drive, 0 where s is.
 
-    With x = s∘U it is the symmetric system (Id + s∘R(s∘·)) x = s∘drive.
+    It is the U with U + R(g∘U) = drive, but for open cells.
 
     Args:
-        root_g: s (M, N).
+        root_g: s = √g (M, N).
         wires: line resistances.
-        drive: what is applied across each cell.
-        open_below: s up to which a cell is open, (); its U is drive − R(s∘x), of others x/s.
+        drive: what is applied across each cell (B, M, N).
         target: residual to reach relative to ‖s∘drive‖, one for all or one per input (B,).
         max_iterations: bound on the iterations of an input.
     """
     up, right = _padding(root_g.shape)
     padded = jnp.pad(drive, [(0, 0), (up, 0), (0, right)])
-    # Where no cell is open the kernel need not know the drops.
-    open_below = jnp.where(jnp.min(root_g) <= open_below, open_below, -1.0)
-    found = _call(_given, None, (padded,), root_g, wires, open_below, target, max_iterations)
+    found = _call(_given, None, (padded,), root_g, wires, target, max_iterations)
     return found._replace(found=found.found[:, up:, : root_g.shape[1]])
 
 
@@ -86,7 +82,7 @@ def solve_drives(
     """
     up, right = _padding(root_g.shape)
     drives = jnp.pad(v, [(0, 0), (up, 0)]), jnp.pad(v_bit, [(0, 0), (0, right)])
-    found = _call(_driven, axis, drives, root_g, wires, -1.0, target, max_iterations)
+    found = _call(_driven, axis, drives, root_g, wires, target, max_iterations)
     used = found.found[:, : root_g.shape[1]] if axis == -2 else found.found[:, up:]
     return found._replace(found=used)
 
@@ -96,12 +92,12 @@ def _padding(shape: tuple[int, ...]) -> tuple[int, int]:
     return m - shape[0], n - shape[1]
 
 
-def _given(drive: Any) -> Array:
-    return drive[...]
+def _given(drive: Array) -> Array:
+    return drive
 
 
-def _driven(v: Any, v_bit: Any) -> Array:
-    return v[...][:, None] - v_bit[...][None, :]
+def _driven(v: Array, v_bit: Array) -> Array:
+    return v[:, None] - v_bit[None, :]
 
 
 def _call(
@@ -110,62 +106,89 @@ def _call(
     inputs: tuple[Array, ...],
     root_g: Array,
     wires: Wires,
-    open_below: Array | float,
     target: Array | float,
     max_iterations: int,
 ) -> Solved:
     count = inputs[0].shape[0]
     up, right = _padding(root_g.shape)
     s = jnp.pad(root_g, [(up, 0), (0, right)])
-    m, n = s.shape
-    tile = jnp.stack([wires.source, wires.word, wires.bit, wires.sense, jnp.asarray(open_below)])
-    tile = jnp.pad(tile.astype(s.dtype), (0, 3))  # blocks are powers of 2
-    target = jnp.broadcast_to(jnp.asarray(target, s.dtype), (count,))[:, None]
+    ohm = jnp.stack([wires.source, wires.word, wires.bit, wires.sense]).astype(s.dtype)
+    target = jnp.broadcast_to(jnp.asarray(target, s.dtype), (count,))
+    which = jnp.zeros(count, jnp.int32)
+    launch = _launcher(drive, axis, max_iterations)
+    return Solved(*launch(s[None], ohm[None], which, target, *inputs))
 
-    def each(*shape: int) -> pl.BlockSpec:  # a program's own part of an array (B, *shape)
-        return pl.BlockSpec((None, *shape), lambda i: (i, *[0] * len(shape)))
 
-    def shared(*shape: int) -> pl.BlockSpec:
-        return pl.BlockSpec(shape, lambda i: (0,) * len(shape))
+@functools.cache
+def _launcher(
+    drive: Callable[..., Array], axis: int | None, max_iterations: int
+) -> Callable[..., tuple[Array, ...]]:
+    """A function of tiles s (T, m, n), their wires (T, 4) and, for each of P solves, its tile,
+    its target and its inputs; `jax.vmap` only adds to T and P."""
 
+    @custom_vmap
+    def launch(s, ohm, which, target, *inputs):
+        return tuple(_run(drive, axis, max_iterations, s, ohm, which, target, *inputs))
+
+    @launch.def_vmap
+    def _(size, batched, s, ohm, which, target, *inputs):
+        def full(x, is_batched):
+            return x if is_batched else jnp.broadcast_to(x, (size, *x.shape))
+
+        def flat(x):
+            return x.reshape(size * x.shape[1], *x.shape[2:])
+
+        s_batched, ohm_batched, which_batched, *each = batched
+        which = full(which, which_batched)
+        if s_batched or ohm_batched:
+            s, ohm = full(s, s_batched), full(ohm, ohm_batched)
+            which = which + s.shape[1] * jnp.arange(size, dtype=which.dtype)[:, None]
+            s, ohm = flat(s), flat(ohm)
+        arrays = map(full, (target, *inputs), each)
+        out = launch(s, ohm, flat(which), *map(flat, arrays))
+        out = tuple(y.reshape(size, -1, *y.shape[1:]) for y in out)
+        return out, (True,) * len(out)
+
+    return launch
+
+
+def _run(drive, axis, max_iterations, s, ohm, which, target, *inputs):
+    count, (m, n) = which.shape[0], s.shape[1:]
     kept = {None: (m, n), -2: (n,), -1: (m,)}[axis]
     out = [
         jax.ShapeDtypeStruct((count, *kept), s.dtype),
-        jax.ShapeDtypeStruct((count, 1), s.dtype),
-        jax.ShapeDtypeStruct((count, 1), s.dtype),
-        jax.ShapeDtypeStruct((count, 1), jnp.int32),
+        jax.ShapeDtypeStruct((count,), s.dtype),
+        jax.ShapeDtypeStruct((count,), s.dtype),
+        jax.ShapeDtypeStruct((count,), jnp.int32),
     ]
-    if count == 0:  # a grid of no programs cannot be launched
-        found, *each_input = (jnp.zeros(x.shape, x.dtype) for x in out)
-    else:
-        found, *each_input = pl.pallas_call(
-            functools.partial(_kernel, drive, axis, len(inputs), max_iterations),
-            grid=(count,),
-            in_specs=[shared(m, n), shared(8), each(1), *(each(*x.shape[1:]) for x in inputs)],
-            out_specs=[each(*x.shape[1:]) for x in out],
-            out_shape=out,
-            **_how(m * n),
-        )(s, tile, target, *inputs)
-    return Solved(found, *(x[:, 0] for x in each_input))
+    if count == 0:
+        return [jnp.zeros(x.shape, x.dtype) for x in out]
+    call = pl.pallas_call(
+        functools.partial(_kernel, drive, axis, len(inputs), max_iterations),
+        out_shape=out,
+        **_how(m * n),
+    )
+    return call(jnp.full(1, count, jnp.int32), s, ohm, which, target, *inputs)
 
 
 def _how(cells: int) -> dict[str, Any]:
     if platform() == "cpu":
-        return {"interpret": True}
+        return {"interpret": True, "grid": (1,)}
     from jax.experimental.pallas import triton
 
     # The fastest on an H200 of 1, 2, 4, 8 and 16 warps.
     warps = 1 if cells <= 1024 else 4 if cells <= 4096 else 8
-    return {"compiler_params": triton.CompilerParams(num_warps=warps, num_stages=1)}
+    params = triton.CompilerParams(num_warps=warps, num_stages=1)
+    return {"compiler_params": params, "grid": (_PROGRAMS,)}
 
 
 def _total(x: Array) -> Array:
     return jnp.sum(jnp.sum(x, 1), 0)
 
 
-def _drops(current: Array, tile: Any) -> Array:
+def _drops(current: Array, ohm: list[Array]) -> Array:
     """R(I) of one tile by prefix sums: a matrix would not fit beside the vectors."""
-    source, word, bit, sense = (tile[k] for k in range(4))
+    source, word, bit, sense = ohm
     # Through the segment before cell k of a word line flows all that the cells from k on take.
     whole = jnp.sum(current, 1, keepdims=True)
     onward = whole - jnp.cumsum(current, 1) + current
@@ -176,20 +199,36 @@ def _drops(current: Array, tile: Any) -> Array:
     return drop + bit * below + (sense - bit) * jnp.sum(current, 0, keepdims=True)
 
 
-def _kernel(drive, axis, inputs, max_iterations, s_ref, tile, target, *refs):
-    """One input: U, or the sums of s∘x along an axis, into the first of the outputs.
+def _kernel(drive, axis, inputs, max_iterations, count, s_all, ohm_all, which, targets, *refs):
+    """One program: every so-manieth solve; x/s or the sums of s∘x along an axis, and how well."""
+    given, (found, residual, norm, steps) = refs[:inputs], refs[inputs:]
+    first, programs = pl.program_id(0), pl.num_programs(0)
+
+    def one(k, _):
+        i = first + k * programs
+        tile = which[i]
+        s = s_all[tile]
+        ohm = [ohm_all[tile, j] for j in range(4)]
+        b = s * drive(*(ref[i] for ref in given))
+        kept, rr, bb, step = _solve_one(s, ohm, b, targets[i], axis, max_iterations)
+        found[i] = kept
+        residual[i], norm[i], steps[i] = rr, bb, step
+
+    turns = (count[0] - first + programs - 1) // programs
+    jax.lax.fori_loop(0, turns, one, None)
+
+
+def _solve_one(s, ohm, b, target, axis, max_iterations):
+    """Conjugate gradients for one input (m, n): what is kept of x, ‖r‖, ‖b‖ and the iterations.
 
     Every vector more that lives through the loop is one more in the registers: a loop that
     also verified x took three times as long.
     """
-    given, (found, residual, norm, steps) = refs[:inputs], refs[inputs:]
-    s = s_ref[...]
-    b = s * drive(*given)
     scale = jnp.max(jnp.max(jnp.abs(b), 1), 0)
     scale = jnp.where(scale > 0, scale, 1.0)  # squares of small drives would underflow
     b = b / scale
     bb = _total(b * b)
-    goal = target[0] ** 2 * bb
+    goal = target**2 * bb
     # Of a large tile's x its sums alone are kept; for a small one, summing costs more.
     whole = axis is None or s.size <= 4096
 
@@ -202,27 +241,17 @@ def _kernel(drive, axis, inputs, max_iterations, s_ref, tile, target, *refs):
 
     def body(state):
         x, r, p, rr, step = state
-        q = p + s * _drops(s * p, tile)
+        q = p + s * _drops(s * p, ohm)
         alpha = rr / _total(p * q)
         x = x + alpha * (p if whole else summed(p))
         r = r - alpha * q
         new = _total(r * r)
         return x, r, r + (new / rr) * p, new, step + 1
 
-    nothing = jnp.zeros_like(b) if whole else jnp.zeros(found.shape, b.dtype)
+    nothing = jnp.zeros_like(b) if whole else jnp.zeros(s.shape[1 if axis == -2 else 0], b.dtype)
     x, _, _, rr, step = jax.lax.while_loop(unfinished, body, (nothing, b, b, bb, jnp.int32(0)))
     if axis is None:
-
-        def with_open(x):
-            return jnp.where(s > tile[4], x / s, drive(*given) / scale - _drops(s * x, tile))
-
-        def without(x):
-            return x / jnp.where(s > 0, s, 1.0)  # 0 in the padding alone
-
-        x = jax.lax.cond(tile[4] >= 0, with_open, without, x)
+        x = x / jnp.where(s > 0, s, 1.0)
     elif whole:
         x = summed(x)
-    found[...] = scale * x
-    residual[0] = scale * jnp.sqrt(rr)
-    norm[0] = scale * jnp.sqrt(bb)
-    steps[0] = step
+    return scale * x, scale * jnp.sqrt(rr), scale * jnp.sqrt(bb), step

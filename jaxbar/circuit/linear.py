@@ -83,14 +83,15 @@ def solve_symmetric(
 
 def _by_kernel(root_g, wires, solver, tolerance, inputs, drive, read):
     across = drive(*inputs)
-    solved = _kernel(root_g, wires, solver, across, tolerance)
-    voltage = solved.found
-    return read(root_g * voltage, across - voltage, *inputs), kernel_stats(solved, tolerance)
+    solved = fused.solve(root_g, wires, across, tolerance, solver.max_iterations)
+    is_open = root_g <= OPEN**0.5 * jnp.max(root_g)
 
+    def with_drops(voltage):
+        return jnp.where(is_open, across - line_drop(root_g**2 * voltage, wires), voltage)
 
-def _kernel(root_g, wires, solver, drive, target):
-    limit = OPEN**0.5 * jnp.max(root_g)
-    return fused.solve(root_g, wires, drive, limit, target, solver.max_iterations)
+    some = any_of_batch(is_open.any())
+    voltage = jax.lax.cond(some, with_drops, lambda voltage: voltage, solved.found)
+    return read(root_g * solved.found, across - voltage, *inputs), kernel_stats(solved, tolerance)
 
 
 def kernel_stats(solved: fused.Solved, tolerance: float) -> Stats:
@@ -150,7 +151,7 @@ def _inverse(root_g, wires, solver, method):
             # Of what is solved already, target is infinite and b is 0. Where s is 0, so is b.
             relative = (target / _norm(b))[:, 0, 0]
             across = b / jnp.where(root_g > 0, root_g, 1.0)
-            solved = _kernel(root_g, wires, solver, across, relative)
+            solved = fused.solve(root_g, wires, across, relative, solver.max_iterations)
             return root_g * solved.found, solved.iterations
 
         return inverse
