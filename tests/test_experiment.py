@@ -123,6 +123,8 @@ def test_without_matplotlib_nothing_is_drawn(tiny, monkeypatch):
     report = experiment.run(short)
     assert report["status"] == "done"
     assert report["plots"] == []
+    assert list(report["stages"]) == ["digital", "mapped"]  # nothing was trained again
+    assert 0 < report["stages"]["mapped"]["output_error"] < 10
 
 
 def test_unconverged_solves_are_said(tiny):
@@ -131,7 +133,7 @@ def test_unconverged_solves_are_said(tiny):
         tiny,
         crossbar=tiny.crossbar.replace(solver=solver),
         training=TrainingSettings(epochs=1),
-        retraining=TrainingSettings(epochs=0),
+        retraining=TrainingSettings(epochs=1),
     )
     with pytest.warns(RuntimeWarning, match="was not solved to its tolerance") as caught:
         stages = experiment.run(lame, draw=False)["stages"]

@@ -91,7 +91,7 @@ def _solves(name: str, layer: Layer, analog: Linear, x: jax.Array) -> Job:
         lambda: currents(g, v, config),
         lambda: currents.lower(g, v, config),
         # Not klujax, which takes a minute for each tile of 512×512 cells.
-        {"superlu": _signed(functools.partial(peers.superlu, *_flat(g, v), layer.r), g.shape)},
+        {"superlu": _signed(functools.partial(peers.superlu, *_flat(g, v), r), g.shape)},
     )
 
 

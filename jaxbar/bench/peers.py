@@ -5,6 +5,7 @@ takes the currents from the node voltages. All four wires of a tile are r ohm. T
 (n, n), B inputs each.
 """
 
+import concurrent.futures
 import functools
 import importlib.util
 import logging
@@ -109,7 +110,15 @@ def _voltages(factor: Any, v: np.ndarray, r: float) -> np.ndarray:
 
 @functools.cache
 def _klujax() -> Any:
-    """klujax, without what it does on import: 64-bit mode and the CPU for everything."""
+    """klujax, without what it does on import: 64-bit mode and the CPU for everything.
+
+    In another thread, which sees the settings of the process and no context of this one.
+    """
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(_import_klujax).result()
+
+
+def _import_klujax() -> Any:
     names = ("jax_enable_x64", "jax_platform_name")
     before = {name: jax.config.read(name) for name in names}
     jax.devices()  # found before it hides those that are no CPU

@@ -9,6 +9,7 @@ import pytest
 from flax import nnx
 from rich.console import Console
 
+import jaxbar as jb
 from jaxbar import bench
 from jaxbar.bench import job, networks, tiles
 
@@ -72,10 +73,10 @@ def test_a_wrong_result_shows():
         job.relative_error(np.ones(3), exact)
 
 
-def layer(**changes):
-    given = {"inputs": 11, "outputs": 9, "samples": 5, "tile": 8, "r": 2.0, "r_on": 1e5}
-    given |= {"r_off": 1e6, "v_max": 0.3, "adc_bits": 8, "forward": True}
-    return networks.Layer(**given | changes)
+def layer(forward=True):
+    wires = jb.Wires(2.0, 2.0, 2.0, 2.0)
+    config = jb.CrossbarConfig(tile_shape=(8, 8), wires=wires, adc=jb.ADC(bits=8))
+    return networks.Layer(11, 9, 5, config, forward=forward)
 
 
 def test_a_layer_is_calibrated_and_its_solves_are_superlus(dtype):
@@ -177,12 +178,10 @@ ROWS = [
 
 def test_markdown():
     lines = bench.markdown(ROWS).splitlines()
-    assert lines[0].startswith("| workload | kind | dtype |")
-    assert lines[0].endswith("| superlu (ms) |")
-    assert lines[2] == (
-        "| mild-4x2 | forward | float32 | 0.46 | 1.23 | 1.00–1230 |  | 2e-07 | 12.3 (10×) |"
-    )
-    assert lines[3] == "| training | step | float32 | 4.6 | 566 | 500–600 | 170 |  |  |"
+    assert lines[0].startswith("| workload | kind | first (s) | median (ms) |")
+    assert lines[0].endswith("| superlu (×) |")
+    assert lines[2] == "| mild-4x2 | forward | 0.46 | 1.23 | 1.00–1230 |  | 2e-07 | 10 |"
+    assert lines[3] == "| training | step | 4.6 | 566 | 500–600 | 170 |  |  |"
     assert len({line.count("|") for line in lines}) == 1
 
 
@@ -190,5 +189,17 @@ def test_table():
     console = Console(width=160, record=True, file=io.StringIO())
     console.print(bench.table(ROWS))
     text = console.export_text()
-    assert "12.3 (10×)" in text
-    assert "mild-4x2" in text and "2e-07" in text
+    for shown in ("float32", "mild-4x2", "2e-07", "superlu (×)", "1.00–1230"):
+        assert shown in text
+
+
+def test_a_configuration_file_is_a_workload(tmp_path):
+    path = tmp_path / "small.toml"
+    path.write_text("tune_images = 7\n[model]\nhidden = [5]\n[crossbar]\ntile_shape = [16, 16]\n")
+    assert bench.select([str(path)]) == [str(path)]
+    found = networks.layer_of(str(path))
+    assert (found.inputs, found.outputs, found.samples) == (64, 5, 7)
+    assert found.config.tile_shape == (16, 16)
+    assert bench._count(str(path)) == 1
+    with pytest.raises(FileNotFoundError):
+        bench.select([str(tmp_path / "other.toml")])
