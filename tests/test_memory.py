@@ -1,0 +1,96 @@
+"""The bytes that are expected, against those that XLA allocates."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+import jaxbar as jb
+from jaxbar import crossbar, planning
+from jaxbar.circuit.solver import candidates
+from jaxbar.memory import Need
+
+# Constants of a few hundred KiB are nothing to plan by.
+SMALL = 256 * 1024
+CASES = [
+    ("cg", (64, 64), 8, 16),
+    ("cg", (130, 100), 6, 33),
+    ("cg", (256, 256), 4, 16),
+    ("cg", (16, 200), 3, 5),
+    ("cg", (37, 41), 1, 1),
+    ("cg_library", (64, 64), 4, 16),
+    ("direct", (64, 64), 8, 16),
+    ("direct", (100, 70), 3, 33),
+    ("dense", (10, 10), 4, 6),
+    ("auto", (64, 64), 8, 64),
+]
+
+
+def allocated(f, *shapes):
+    m = jax.jit(f).lower(*shapes).compile().memory_analysis()
+    sizes = m.argument_size_in_bytes + m.output_size_in_bytes + m.temp_size_in_bytes
+    return sizes - m.alias_size_in_bytes
+
+
+@pytest.mark.parametrize("gradient", [False, True], ids=["forward", "gradient"])
+@pytest.mark.parametrize("chunks", ["whole", "mapped", "tiles", "inputs"])
+@pytest.mark.parametrize(("method", "shape", "tiles", "inputs"), CASES, ids=str)
+def test_never_below_what_xla_allocates(method, shape, tiles, inputs, chunks, gradient):
+    solver = jb.Solver(method)
+    methods = candidates(solver, shape, jnp.float32, inputs)
+    need = Need(methods, shape, tiles, inputs, jnp.float32, gradient, "cpu")
+    wide = Need(methods, shape, tiles, inputs, jnp.float32, True, "cpu")  # as a layer plans
+    budget = {
+        "whole": None,
+        "mapped": None,
+        "tiles": wide.peak(max(1, tiles // 2), inputs, True),
+        "inputs": wide.peak(1, max(1, inputs // 3), True),
+    }[chunks]
+    config = jb.CrossbarConfig(
+        tile_shape=shape,
+        wires=jb.Wires(2.0, 2.0, 2.0, 2.0),
+        mapping="offset",
+        solver=solver,
+        memory_budget=budget,
+        tile_chunk=None if chunks == "mapped" else tiles,
+    )
+    how = planning.plan(
+        shape, tiles, inputs, solver=solver, memory_budget=budget, tile_chunk=config.tile_chunk
+    )
+    if how.solver.method != method:
+        pytest.skip("elimination does not fit")
+
+    def currents(g, v):
+        return crossbar.currents(g, v, config)[0]
+
+    def slope(g, v):
+        return jax.grad(lambda g, v: jnp.sum(currents(g, v) ** 2), (0, 1))(g, v)
+
+    g = jax.ShapeDtypeStruct((1, tiles, 1, *shape), jnp.float32)
+    v = jax.ShapeDtypeStruct((tiles, inputs, shape[0]), jnp.float32)
+    found = allocated(slope if gradient else currents, g, v)
+    expected = need.peak(how.tile_chunk, how.input_chunk, how.checkpoint)
+    assert found <= expected <= 1.5 * found + SMALL
+    assert budget is None or wide.peak(how.tile_chunk, how.input_chunk, how.checkpoint) <= budget
+
+
+@pytest.mark.parametrize("gradient", [False, True], ids=["forward", "gradient"])
+def test_the_matrices_of_tiles_too(gradient):
+    shape = (200, 40)
+    config = jb.CrossbarConfig(tile_shape=(64, 40), wires=jb.Wires(1.0, 1.0, 1.0, 1.0))
+    how = crossbar.plan(shape, 10_000, config, jnp.float32)
+    assert (how.tiles, how.inputs) == (8, 40)
+
+    def matrix(g):
+        return crossbar.effective(g, shape, config)[0]
+
+    f = jax.grad(lambda g: jnp.sum(matrix(g) ** 2)) if gradient else matrix
+    found = allocated(f, jax.ShapeDtypeStruct((2, 4, 1, 64, 40), jnp.float32))
+    need = Need(("cg",), (64, 40), 8, 40, jnp.float32, gradient, "cpu")
+    expected = need.peak(how.tile_chunk, how.input_chunk, how.checkpoint)
+    assert found <= expected <= 1.5 * found + SMALL
+
+
+def test_a_wide_number_takes_twice_as_much():
+    one, two = (Need(("cg",), (64, 64), 4, 8, d, True, "gpu") for d in (jnp.float32, "float64"))
+    assert two.fixed == 2 * one.fixed
+    assert two.each == pytest.approx(2 * one.each)
