@@ -1,12 +1,13 @@
 """The command line: what it prints, and its exit status."""
 
 import json
+import re
 import sys
 from importlib.metadata import entry_points
 
 import pytest
 
-from jaxbar import cli, experiment, plots
+from jaxbar import bench, cli, experiment, plots
 from jaxbar.report import package_version
 
 TINY = """
@@ -146,3 +147,53 @@ def test_wrong_usage(capsys, arguments):
 def test_console_script():
     (script,) = entry_points(group="console_scripts", name="jaxbar")
     assert script.load() is cli.main
+
+
+def test_plan(config, capsys):
+    assert cli.main(["plan", config, "--set", "crossbar.memory_budget=64MiB", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["work"], row["layer"], row["shape"]) for row in rows] == [
+        *(("train", 0, [64, 8]), ("train", 1, [8, 10])),
+        *(("tune", 0, [64, 8]), ("tune", 1, [8, 10])),
+    ]
+    for row in rows:
+        assert row["tiles"] == 2 and row["budget"] == 64 * 2**20
+        assert 0 < row["bytes_each"] < row["peak"] <= row["budget"]
+    assert rows[0]["used"] == 0.5 and rows[0]["inputs"] == 8
+    assert cli.main(["plan", config]) == 0
+    printed = capsys.readouterr().out
+    assert "tiles of 64×16" in printed and "0 64→8" in printed
+
+
+def test_plan_of_ideal_wires(tmp_path, capsys):
+    path = tmp_path / "ideal.toml"
+    path.write_text(TINY, encoding="utf-8")
+    assert cli.main(["plan", str(path)]) == 0
+    assert "the wires are ideal" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("budget", "message"),
+    [
+        ("1kB", "needs .* memory_budget is 1000 B .* a smaller tile_shape"),
+        ("much", "crossbar.memory_budget = 'much': must be a number of bytes"),
+        ("true", "crossbar.memory_budget = True: must be a whole number or a text"),
+    ],
+)
+def test_a_budget_that_will_not_do(config, capsys, budget, message):
+    assert cli.main(["plan", config, "--set", f"crossbar.memory_budget={budget}"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert re.search(message, line)
+
+
+def test_bench(capsys, monkeypatch):
+    monkeypatch.setattr(bench, "_TILES", {"tiny": ("mild", 4, 2)})
+    assert cli.main(["bench", "ti*", "--json", "--repeats", "1"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["kind"] for row in found["rows"]] == ["forward", "gradient"]
+    assert all(row["error"] < 1e-6 and row["superlu_ratio"] > 0 for row in found["rows"])
+    assert {"date", "device", "cores", "versions"} < set(found)
+    assert cli.main(["bench", "tiny", "--markdown", "--repeats", "1", "--no-peers"]) == 0
+    assert "| tiny | gradient |" in capsys.readouterr().out
+    assert cli.main(["bench", "tini"]) == 2
+    assert "did you mean 'tiny'" in capsys.readouterr().err

@@ -106,5 +106,34 @@ def test_missing_package_names_the_extra(monkeypatch, name, module, package):
 
 
 def test_unknown_name():
-    with pytest.raises(ValueError, match="must be one of digits, mnist5k, mnist"):
+    with pytest.raises(ValueError, match="must be one of digits, mnist5k, mnist, random"):
         data.load("letters")
+
+
+def test_resized_keeps_means_and_places():
+    image = np.arange(16.0, dtype=np.float32).reshape(1, 16)
+    halved = data.resized(image, 2)
+    np.testing.assert_allclose(halved, [[2.5, 4.5, 10.5, 12.5]])
+    assert halved.dtype == np.float32
+    np.testing.assert_allclose(data.resized(image, 4), image)
+    for pixels in (1, 3, 5, 7):  # also where pixels do not divide
+        np.testing.assert_allclose(data.resized(image, pixels).mean(), image.mean(), rtol=1e-6)
+    np.testing.assert_allclose(data.resized(image, 8)[0, :4], [0, 0, 1, 1])
+
+
+def test_images_of_another_size():
+    small = data.load("digits", pixels=4)
+    assert small.x_train.shape[1] == 16
+    whole = data.load("digits")
+    np.testing.assert_array_equal(small.y_test, whole.y_test)
+    blocks = whole.x_test.reshape(-1, 4, 2, 4, 2).mean((2, 4)).reshape(-1, 16)
+    np.testing.assert_allclose(small.x_test, blocks, atol=1e-6)
+
+
+def test_random_rows():
+    found = data.load("random", count=300, features=7, classes=5)
+    assert found.x_train.shape == (240, 7) and found.x_test.shape == (60, 7)
+    assert found.x_train.min() >= 0 and found.x_train.max() < 1
+    assert set(np.unique(found.y_train)) <= set(range(5)) and len(np.unique(found.y_train)) > 2
+    again = data.load("random", count=300, features=7, classes=5)
+    np.testing.assert_array_equal(found.x_train, again.x_train)

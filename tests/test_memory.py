@@ -93,4 +93,4 @@ def test_the_matrices_of_tiles_too(gradient):
 def test_a_wide_number_takes_twice_as_much():
     one, two = (Need(("cg",), (64, 64), 4, 8, d, True, "gpu") for d in (jnp.float32, "float64"))
     assert two.fixed == 2 * one.fixed
-    assert two.each == pytest.approx(2 * one.each)
+    assert abs(two.each - 2 * one.each) <= 2

@@ -14,10 +14,8 @@ WIRES = jb.Wires(3.0, 2.0, 2.0, 4.0)
 
 
 def test_within_the_budget_whatever_it_is():
-    least = jb.plan((64, 48), 20, 50, memory_budget="1TiB")
-    budget = 4 * least.fixed
-    seen = set()
-    while budget > 1.6 * least.fixed:
+    budget, seen = 2 * jb.plan((64, 48), 20, 50, tile_chunk=20).peak, set()
+    while True:
         try:
             how = jb.plan((64, 48), 20, 50, memory_budget=budget, tile_chunk=20)
         except jb.MemoryBudgetError:
@@ -28,7 +26,7 @@ def test_within_the_budget_whatever_it_is():
         assert how.chunks[0] * how.tile_chunk >= 20 and how.chunks[1] * how.input_chunk >= 50
         seen.add((how.tile_chunk, how.input_chunk))
         budget = int(0.8 * budget)
-    assert len(seen) > 4
+    assert (20, 50) in seen and len(seen) > 8
 
 
 def test_chunks_are_of_one_size():
@@ -62,7 +60,7 @@ def test_elimination_is_left_out_where_its_factors_do_not_fit():
 def test_nothing_and_one(counts):
     how = jb.plan((8, 8), *counts)
     assert how.tile_chunk >= 1 and how.input_chunk >= 1
-    assert how.chunks == counts
+    assert how.chunks == (counts[0], min(1, counts[1]))  # a CPU solves tile by tile
 
 
 def test_more_than_there_is():
@@ -174,12 +172,12 @@ def test_what_does_not_fit_a_gpu_is_solved_on_the_cpu(rng, small_gpu, inputs):
         warnings.simplefilter("ignore", jb.MemoryBudgetWarning)
         mapped = jax.vmap(lambda s: loss(small)(s * w, x))(jnp.array([1.0, 2.0]))
     np.testing.assert_allclose(mapped[0], exact[0], rtol=1e-5)
-    with pytest.raises(jb.MemoryBudgetError, match="needs .* KiB"):
+    with pytest.raises(jb.MemoryBudgetError, match=r"needs .* KiB"):
         loss(small.replace(on_memory="error"))(w, x)
 
 
 def test_on_a_cpu_there_is_no_way_out(rng):
-    w, x, config, loss = product(rng, 3)
+    w, x, config, loss = product(rng, 4)
     with pytest.raises(jb.MemoryBudgetError):
         loss(config.replace(memory_budget=1000))(w, x)
 

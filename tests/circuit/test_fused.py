@@ -1,5 +1,7 @@
 """The GPU kernel, interpreted: the same program that an H200 runs."""
 
+import importlib
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -136,7 +138,7 @@ def test_each_input_stops_at_its_own_tolerance(rng):
     assert s.converged.all()
     np.testing.assert_array_equal(s.currents[1], 0.0)
     alone = jb.solve(*float32(g, v[:1]), wires, solver=FUSED)
-    np.testing.assert_array_equal(s.currents[0], alone.currents[0])
+    np.testing.assert_allclose(s.currents[0], alone.currents[0], rtol=1e-6)
 
 
 def test_what_stops_early_says_so(rng):
@@ -162,13 +164,11 @@ def test_what_fits():
 
 
 def test_auto_takes_it_on_a_gpu_alone(monkeypatch):
-    import importlib
-
     solver = importlib.import_module("jaxbar.circuit.solver")
     auto = jb.Solver()
     assert candidates(auto, (64, 64), jnp.float32, 1) == ("cg",)
     monkeypatch.setattr(solver, "platform", lambda: "gpu")
     assert candidates(auto, (64, 64), jnp.float32, 1) == ("fused",)
     assert candidates(auto, (64, 64), jnp.float64, 1)[0] == "cg"
-    assert candidates(auto, (200, 64), jnp.float32, 1)[0] == "cg"
+    assert candidates(auto, (300, 64), jnp.float32, 1)[0] == "cg"
     assert candidates(jb.Solver("direct"), (64, 64), jnp.float32, 1) == ("direct",)
