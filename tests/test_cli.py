@@ -197,3 +197,17 @@ def test_bench(capsys, monkeypatch):
     assert "| tiny | gradient |" in capsys.readouterr().out
     assert cli.main(["bench", "tini"]) == 2
     assert "did you mean 'tiny'" in capsys.readouterr().err
+
+
+def test_an_interrupted_bench_keeps_what_it_found(capsys, monkeypatch):
+    monkeypatch.setattr(bench, "_TILES", {"tiny": ("mild", 4, 2), "tiny2": ("mild", 3, 2)})
+
+    def rows(*args, **kwargs):
+        yield from list(bench._rows(["tiny"], "float32", False, lambda *a: None, 1))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bench, "rows", rows)
+    assert cli.main(["bench", "tiny*", "--json"]) == 130
+    printed = capsys.readouterr()
+    assert len(json.loads(printed.out)["rows"]) == 2
+    assert "interrupted" in printed.err

@@ -14,6 +14,7 @@ from jax import Array
 from jax.custom_derivatives import SymbolicZero
 
 from . import fused
+from .batch import any_of_batch
 from .linear import OPEN, Stats, kernel_stats, solve_symmetric
 from .operator import line_drop
 from .solver import Solver, candidates
@@ -23,8 +24,8 @@ from .wires import Wires
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
 def cells(
     solver: Solver, certify: bool, g: Array, v: Array, v_bit: Array, wires: Wires
-) -> tuple[Array, Array, Stats]:
-    """Current through and voltage across each cell (B, M, N), A and V, and how well solved.
+) -> tuple[Array, Stats]:
+    """Current through each cell (B, M, N), in ampere, and how well solved.
 
     Args:
         solver: method and tolerance.
@@ -34,25 +35,15 @@ def cells(
         v_bit: bit-line drives (B, N) in volt.
         wires: line resistances.
     """
-    root, is_open = jnp.sqrt(g), _is_open(g)
-
-    def drive(v, v_bit):
-        return v[:, :, None] - v_bit[:, None, :]
-
-    def read(x, drop, v, v_bit):
-        return root * x, _divide(x, root, is_open, drive(v, v_bit) - drop)
-
-    (current, voltage), stats = solve_symmetric(
-        root, wires, solver, (v, v_bit), drive, read, certify
-    )
-    return current, voltage, stats
+    root = jnp.sqrt(g)
+    return solve_symmetric(root, wires, solver, (v, v_bit), _drive, lambda x, *_: root * x, certify)
 
 
 @functools.partial(cells.defjvp, symbolic_zeros=True)
 def _(solver, certify, primals, tangents):
     g, v, v_bit, wires = primals
     dg, dv, dv_bit, dwires = tangents
-    current, voltage, stats = cells(solver, certify, g, v, v_bit, wires)
+    current, stats = cells(solver, certify, g, v, v_bit, wires)
 
     drive = jnp.zeros_like(current)
     if not _is_zero(dv):
@@ -63,10 +54,26 @@ def _(solver, certify, primals, tangents):
         drive -= line_drop(current, jax.tree.map(_dense, dwires, is_leaf=_is_zero))
     source = g * drive
     if not _is_zero(dg):
-        source += dg * voltage
+        source += dg * _voltage(g, current, v, v_bit, wires)
     dcurrent = _solve_tangent(solver, g, wires, source)
-    dvoltage = drive - line_drop(dcurrent, wires)
-    return (current, voltage, stats), (dcurrent, dvoltage, jax.tree.map(_no_tangent, stats))
+    return (current, stats), (dcurrent, jax.tree.map(_no_tangent, stats))
+
+
+def _drive(v: Array, v_bit: Array) -> Array:
+    return v[:, :, None] - v_bit[:, None, :]
+
+
+def _voltage(g: Array, current: Array, v: Array, v_bit: Array, wires: Wires) -> Array:
+    """The voltage across each cell (B, M, N) from the currents of all."""
+    is_open = _is_open(g)
+
+    def with_drops(current):
+        return _divide(current, g, is_open, _drive(v, v_bit) - line_drop(current, wires))
+
+    def without(current):
+        return _divide(current, g, is_open, 0.0)
+
+    return jax.lax.cond(any_of_batch(is_open.any()), with_drops, without, current)
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1))
@@ -83,19 +90,16 @@ def line_currents(
         solved = fused.solve_drives(root, wires, v, v_bit, axis, tolerance, solver.max_iterations)
         return solved.found, kernel_stats(solved, tolerance)
 
-    def drive(v, v_bit):
-        return v[:, :, None] - v_bit[:, None, :]
-
     def read(x, *_):
         return jnp.sum(root * x, axis)
 
-    return solve_symmetric(root, wires, solver, (v, v_bit), drive, read)
+    return solve_symmetric(root, wires, solver, (v, v_bit), _drive, read)
 
 
 @line_currents.defjvp
 def _(solver, axis, primals, tangents):
     def stored(g, v, v_bit, wires):
-        current, _, stats = cells(solver, False, g, v, v_bit, wires)
+        current, stats = cells(solver, False, g, v, v_bit, wires)
         return jnp.sum(current, axis), stats
 
     return jax.jvp(stored, primals, tangents)

@@ -94,7 +94,7 @@ def solve(
 
 @functools.partial(jax.jit, static_argnums=0)
 def _solve(solver: Solver, g: Array, v: Array, v_bit: Array, wires: Wires) -> Solution:
-    current, _, stats = cells(solver, True, g, v, v_bit, wires)
+    current, stats = cells(solver, True, g, v, v_bit, wires)
     stats = jax.lax.stop_gradient(stats)
     # |Δ I_j| = |Σ_i s_ij Δx_ij| ≤ √(Σ_i g_ij)·‖Δx‖, and ‖Δx‖ ≤ ‖residual‖.
     total = jax.lax.stop_gradient(jnp.sqrt(jnp.sum(g, axis=0)))

@@ -41,21 +41,28 @@ def _bench(options: argparse.Namespace) -> int:
     header = bench.header()
     if "warning" in header:
         print(f"jaxbar: warning: {header['warning']}", file=sys.stderr)
-    with shown(Console(stderr=True)) as progress:
-        rows = bench.run(
-            names,
-            dtype=options.dtype,
-            peers=not options.no_peers,
-            progress=progress,
-            repeats=options.repeats,
-        )
+    rows: list[dict[str, Any]] = []
+    status = 0
+    try:
+        with shown(Console(stderr=True)) as progress:
+            for row in bench.rows(
+                names,
+                dtype=options.dtype,
+                peers=not options.no_peers,
+                progress=progress,
+                repeats=options.repeats,
+            ):
+                rows.append(row)
+    except KeyboardInterrupt:  # what there is took its time
+        print("jaxbar: interrupted", file=sys.stderr)
+        status = 130
     if options.json:
         print(json.dumps({**header, "rows": rows}, indent=2))
-        return 0
+        return status
     versions = ", ".join(f"{name} {v}" for name, v in header["versions"].items() if v[0].isdigit())
     print(f"{header['device']}, {header['cores']} cores, {header['date'][:10]}: {versions}")
     if options.markdown:
         print(bench.markdown(rows))
-    else:
+    elif rows:
         console().print(bench.table(rows))
-    return 0
+    return status
