@@ -2,8 +2,13 @@
 
 from . import nn as nn
 from .circuit import Ohmic as Ohmic
+from .circuit import Polynomial as Polynomial
+from .circuit import PooleFrenkel as PooleFrenkel
+from .circuit import Selector as Selector
+from .circuit import Sinh as Sinh
 from .circuit import Solution as Solution
 from .circuit import Solver as Solver
+from .circuit import Tabulated as Tabulated
 from .circuit import Wires as Wires
 from .circuit import effective_conductance as effective_conductance
 from .circuit import nodal_matrix as nodal_matrix

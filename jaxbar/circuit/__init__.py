@@ -1,6 +1,11 @@
 """One tile as a circuit: pure functions of its conductances, drives and wires."""
 
 from .cells import Ohmic as Ohmic
+from .cells import Polynomial as Polynomial
+from .cells import PooleFrenkel as PooleFrenkel
+from .cells import Selector as Selector
+from .cells import Sinh as Sinh
+from .cells import Tabulated as Tabulated
 from .effective import effective_conductance as effective_conductance
 from .nodal import nodal_drive as nodal_drive
 from .nodal import nodal_matrix as nodal_matrix

@@ -9,13 +9,12 @@ import functools
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import Array
 from jax.custom_derivatives import SymbolicZero
 
 from . import fused
 from .batch import any_of_batch
-from .linear import OPEN, Stats, kernel_stats, solve_symmetric
+from .linear import OPEN, Stats, kernel_stats, no_tangent, solve_symmetric
 from .operator import line_drop
 from .solver import Solver, candidates
 from .wires import Wires
@@ -56,7 +55,7 @@ def _(solver, certify, primals, tangents):
     if not _is_zero(dg):
         source += dg * _voltage(g, current, v, v_bit, wires)
     dcurrent = _solve_tangent(solver, g, wires, source)
-    return (current, stats), (dcurrent, jax.tree.map(_no_tangent, stats))
+    return (current, stats), (dcurrent, jax.tree.map(no_tangent, stats))
 
 
 def _drive(v: Array, v_bit: Array) -> Array:
@@ -148,9 +147,3 @@ def _is_zero(tangent) -> bool:
 
 def _dense(tangent):
     return jnp.zeros(tangent.shape, tangent.dtype) if _is_zero(tangent) else tangent
-
-
-def _no_tangent(x: Array):
-    if jnp.issubdtype(x.dtype, jnp.floating):
-        return jnp.zeros_like(x)
-    return np.zeros(x.shape, jax.dtypes.float0)

@@ -3,10 +3,11 @@
 import math
 import sys
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from .._device import platform
@@ -208,3 +209,10 @@ def _refined(root_g, wires, b, inverse, tolerance, max_iterations):
     residual, norm = ((scale * size)[:, 0, 0] for size in (residual, norm))
     stats = _stats(residual, norm, steps, tolerance)
     return x * scale, drop * scale, stats
+
+
+def no_tangent(x: Array) -> Any:
+    """The tangent of what has no derivative: zero."""
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        return jnp.zeros_like(x)
+    return np.zeros(x.shape, jax.dtypes.float0)

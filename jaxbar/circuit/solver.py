@@ -75,9 +75,9 @@ def expected_iterations(rho: Array | float, tolerance: float) -> Array:
     return (4.0 + 3.3 * jnp.sqrt(rho)) * math.log(2.0 / tolerance) / math.log(2.0 / 1e-6)
 
 
-# Lines of 512 cells of 1 kohm with 10 ohm a segment drop 2 100; a rule that holds for this
-# drop holds for every practical tile.
-_WORST_DROP = 3e3
+# A tile of cells of 1 kohm, all alike, with 10 ohm a segment is taken for the harshest: where
+# elimination is not the faster for it, a program that could eliminate would only cost memory.
+_HARSHEST = 10.0 / 1e3
 
 
 def candidates(
@@ -104,8 +104,9 @@ def candidates(
     with jax.ensure_compile_time_eval():
         # The ratio of the costs is monotone in the number of tiles, which is not known here.
         extremes = (1.0, 1e9) if gpu else (1.0,)
-        tolerance = solver.tolerance_for(dtype)
-        if any(_direct_is_faster(shape, inputs, tolerance, _WORST_DROP, n) for n in extremes):
+        tolerance, (m, n) = solver.tolerance_for(dtype), shape
+        worst = _HARSHEST * (0.4 * m * m + m + 0.4 * n * n + n)  # as `drop_estimate`
+        if any(_direct_is_faster(shape, inputs, tolerance, worst, tiles) for tiles in extremes):
             return ("cg", "direct")
     return ("cg",)
 

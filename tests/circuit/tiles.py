@@ -7,13 +7,16 @@ import numpy as np
 from jaxbar import Wires
 
 TRUTH = pathlib.Path(__file__).parent.parent / "truth"
-CASES = sorted(path.stem for path in TRUTH.glob("*_*.npz"))
+CASES = sorted(path.stem for kind in ("lin", "passive") for path in TRUTH.glob(f"{kind}_*.npz"))
+SINH = sorted(path.stem for path in TRUTH.glob("sinh_*.npz"))
 
 
 def load(case):
     """(g, v, v_bit, wires, currents, word voltages, bit voltages) of a truth file, float64."""
-    d = {key: np.asarray(x, np.float64) for key, x in np.load(TRUTH / f"{case}.npz").items()}
-    if case.startswith("lin"):  # ngspice: a full segment before the first and after the last cell
+    found = np.load(TRUTH / f"{case}.npz").items()
+    d = {key: np.asarray(x, np.float64) for key, x in found if x.dtype.kind != "U"}
+    if not case.startswith("passive"):
+        # ngspice: a full segment before the first and after the last cell
         source, sense = d["r_source"] + d["r_wl"], d["r_sense"] + d["r_bl"]
         wires = Wires(float(source), float(d["r_wl"]), float(d["r_bl"]), float(sense))
         return d["G"], d["V"], None, wires, d["I_out"][None], d["V_wl"][None], d["V_bl"][None]
@@ -23,6 +26,11 @@ def load(case):
         *(d["G"], d["V_WL"], d["V_BL"], wires),
         *(d["I_ref_f64"], d["V_wl_nodes_ref"], d["V_bl_nodes_ref"]),
     )
+
+
+def steepness(case):
+    """k of the sinh cells of a truth file, 1/V."""
+    return float(np.load(TRUTH / f"{case}.npz")["k"])
 
 
 # name: (lowest and highest cell resistance, ohm a segment)

@@ -1,4 +1,4 @@
-"""Cell laws: the current through a cell, given its conductance and the voltage across it."""
+"""The cell that is a resistor."""
 
 import dataclasses
 
