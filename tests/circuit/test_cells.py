@@ -307,6 +307,14 @@ def test_selector_survives_extremes(dtype, x64):
         assert np.all(np.isfinite(slope(law, jnp.asarray(g), shape)))
 
 
+def test_selector_far_above_its_scale_in_single_precision():
+    # I/i_s is about 2e22, and its square overflows.
+    g, u, law = np.float32(1e-3), np.float32(5.0), Selector(i_s=1e-25, v_0=0.05)
+    i = brentq(lambda i: i / 1e-3 + 0.05 * np.arcsinh(i / 1e-25) - 5.0, 0.0, 5e-3, rtol=1e-14)
+    np.testing.assert_allclose(current(law, g, u), i, rtol=1e-6)
+    np.testing.assert_allclose(slope(law, g, u), 1 / (1 / 1e-3 + 0.05 / i), rtol=1e-6)
+
+
 def test_tabulated_goes_through_its_points_and_on_straight(x64):
     law = LAWS["tabulated"]
     np.testing.assert_allclose(
@@ -339,15 +347,15 @@ def test_tabulated_is_the_cubic_of_three_point_slopes(x64):
     np.testing.assert_allclose(got, u + 0.5 * u**3, atol=4e-3)
 
 
-def test_tabulated_shortens_steep_slopes(x64):
-    # A step: the three-point slope at 0.1 is (1 + 100)/2 times the flat secant.
-    x, y = np.array([-0.1, 0.0, 0.1, 0.2]), np.array([-0.1, 0.0, 0.1, 10.1])
+@pytest.mark.parametrize("step", [1.0, 10.0])
+def test_tabulated_shortens_steep_slopes(step, x64):
+    x, y = np.array([-0.1, 0.0, 0.1, 0.2]), np.array([-0.1, 0.0, 0.1, 0.1 + step])
     m, d = fritsch_carlson(x, y)
-    assert CubicHermiteSpline(x, y, m)(np.linspace(0, 0.1, 99)).min() < -0.1
-    u = jnp.linspace(-0.3, 0.4, 2001)
+    dip = CubicHermiteSpline(x, y, m)(np.linspace(0, 0.1, 99), 1).min()
+    assert dip < 0  # the three-point slope at 0.1, (1 + 10·step)/2, is too steep
     law = Tabulated(x, y)
-    assert np.all(slope(law, 1.0, u) > 0)
-    # On the circle of radius 3: slopes 1 and 50.5 become 3/√(1 + 50.5²) times as long.
+    assert np.all(slope(law, 1.0, jnp.linspace(-0.3, 0.4, 2001)) > 0)
+    # Onto the circle of radius 3, in units of the flat secant.
     short = 3 / np.hypot(m[1] / d[1], m[2] / d[1])
     np.testing.assert_allclose(slope(law, 1.0, jnp.asarray(0.1)), short * m[2], rtol=1e-12)
 

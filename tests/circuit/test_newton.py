@@ -140,7 +140,9 @@ def test_every_law(x64, rng, law, severity):
         low = jb.solve(*single[:2], wires, single[2], cell=cell)
     assert low.converged.all() and low.currents.dtype == jnp.float32
     largest = np.abs(s.currents).max()
-    np.testing.assert_allclose(low.currents, s.currents, rtol=0, atol=3e-6 * largest)
+    # Logarithms of 1e-18 F, of which float32 keeps 5 digits after the comma, are in this law.
+    tolerance = 2e-5 if law == "poole" else 1e-6
+    np.testing.assert_allclose(low.currents, s.currents, rtol=0, atol=tolerance * largest)
 
 
 def arguments(rng, shape=(4, 6)):
