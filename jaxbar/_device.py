@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import numpy as np
 
 # What a plan may use of the memory that is free when it is made; the rest is for the arrays
 # of the user and for fragmentation.
@@ -37,7 +38,7 @@ def parse_bytes(text: int | str) -> int:
     Raises:
         ValueError: it is neither, or is not > 0.
     """
-    if isinstance(text, bool) or not isinstance(text, int | str):
+    if isinstance(text, bool) or not isinstance(text, int | np.integer | str):
         raise ValueError(f"{text!r}: must be a number of bytes or a text such as '2GiB'")
     match = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([KMGT]?i?)B?\s*", str(text), re.IGNORECASE)
     unit = "" if match is None else match[2].upper().replace("I", "i")

@@ -108,6 +108,10 @@ def plan(
             check_count(name, count, "an int ≥ 0")
     if tile_chunk is not None:
         check_count("tile_chunk", tile_chunk, "an int ≥ 1, or None")
+    if dtype not in (jnp.float32, jnp.float64, "float32", "float64"):
+        raise ValueError(f"dtype = {dtype!r}: tiles are solved in float32 or float64")
+    if not isinstance(solver, Solver | None):
+        raise ValueError(f"solver = {solver!r}: must be a jaxbar.Solver")
     on = device() if on is None else on
     budget = _budget(memory_budget, on)
     solver = Solver() if solver is None else solver

@@ -1,6 +1,7 @@
 """Sizes as people write them, and the memory that is free."""
 
 import jax
+import numpy as np
 import pytest
 
 from jaxbar import _device
@@ -19,6 +20,7 @@ from jaxbar._device import format_bytes, parse_bytes
         ("7Ki", 7168),
         (" 4g ", 4_000_000_000),
         ("1TiB", 2**40),
+        (np.int64(5), 5),
     ],
 )
 def test_sizes(text, size):

@@ -84,6 +84,9 @@ def test_more_than_there_is():
         ({"tile_shape": 4}, "tile_shape = 4"),
         ({"memory_budget": "2 gigs"}, "memory_budget = '2 gigs': must be a number of bytes"),
         ({"tile_chunk": 0}, "tile_chunk = 0"),
+        ({"dtype": "float16"}, "dtype = 'float16': tiles are solved in float32 or float64"),
+        ({"dtype": "nonsense"}, "dtype = 'nonsense'"),
+        ({"solver": "cg"}, "solver = 'cg': must be a jaxbar.Solver"),
     ],
 )
 def test_mistakes(change, message):
