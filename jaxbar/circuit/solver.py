@@ -31,7 +31,8 @@ class Solver:
         tolerance: bound on ‖residual‖ / ‖s∘drive‖ of the symmetric system
             (Id + s∘R(s∘·)) x = s∘drive, s = √g. None (default): 1e-7 in float32, 1e-12 in
             float64, both just above what rounding allows.
-        max_iterations: bound on the conjugate-gradient iterations of one input.
+        max_iterations: bound on the conjugate-gradient iterations of one input, and on the
+            steps of Newton's method where cells are not ohmic; default 10 000.
 
     Raises:
         ValueError: an argument is out of range; the message names it.
