@@ -146,7 +146,7 @@ def _launcher(
             s, ohm = flat(s), flat(ohm)
         arrays = map(full, (target, *inputs), each)
         out = launch(s, ohm, flat(which), *map(flat, arrays))
-        out = tuple(y.reshape(size, -1, *y.shape[1:]) for y in out)
+        out = tuple(y.reshape(size, which.shape[1], *y.shape[1:]) for y in out)
         return out, (True,) * len(out)
 
     return launch
