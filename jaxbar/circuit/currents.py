@@ -15,7 +15,7 @@ from jax.custom_derivatives import SymbolicZero
 from . import fused
 from .batch import any_of_batch
 from .linear import OPEN, Stats, kernel_stats, no_tangent, solve_symmetric
-from .operator import line_drop
+from .operator import line_drop, rare_drop
 from .solver import Solver, candidates
 from .wires import Wires
 
@@ -67,7 +67,7 @@ def _voltage(g: Array, current: Array, v: Array, v_bit: Array, wires: Wires) -> 
     is_open = _is_open(g)
 
     def with_drops(current):
-        return _divide(current, g, is_open, _drive(v, v_bit) - line_drop(current, wires))
+        return _divide(current, g, is_open, _drive(v, v_bit) - rare_drop(current, wires))
 
     def without(current):
         return _divide(current, g, is_open, 0.0)

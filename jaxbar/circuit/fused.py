@@ -17,6 +17,7 @@ from jax.custom_batching import custom_vmap
 from jax.experimental import pallas as pl
 
 from .._device import platform
+from .operator import prefix_drop
 from .wires import Wires
 
 # The largest padded tile whose vectors fit the registers and cache of a multiprocessor.
@@ -186,19 +187,6 @@ def _total(x: Array) -> Array:
     return jnp.sum(jnp.sum(x, 1), 0)
 
 
-def _drops(current: Array, ohm: list[Array]) -> Array:
-    """R(I) of one tile by prefix sums: a matrix would not fit beside the vectors."""
-    source, word, bit, sense = ohm
-    # Through the segment before cell k of a word line flows all that the cells from k on take.
-    whole = jnp.sum(current, 1, keepdims=True)
-    onward = whole - jnp.cumsum(current, 1) + current
-    drop = word * jnp.cumsum(onward, 1) + (source - word) * whole
-    # Below cell k of a bit line flows all that the cells down to k deliver.
-    down = jnp.cumsum(current, 0)
-    below = jnp.sum(down, 0, keepdims=True) - jnp.cumsum(down, 0) + down
-    return drop + bit * below + (sense - bit) * jnp.sum(current, 0, keepdims=True)
-
-
 def _kernel(drive, axis, inputs, max_iterations, count, s_all, ohm_all, which, targets, *refs):
     """One program: every so-manieth solve; x/s or the sums of s∘x along an axis, and how well."""
     given, (found, residual, norm, steps) = refs[:inputs], refs[inputs:]
@@ -241,7 +229,7 @@ def _solve_one(s, ohm, b, target, axis, max_iterations):
 
     def body(state):
         x, r, p, rr, step = state
-        q = p + s * _drops(s * p, ohm)
+        q = p + s * prefix_drop(s * p, ohm)
         alpha = rr / _total(p * q)
         x = x + alpha * (p if whole else summed(p))
         r = r - alpha * q

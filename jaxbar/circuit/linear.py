@@ -14,7 +14,7 @@ from .._device import platform
 from . import cg, direct, fused, nodal
 from .batch import any_of_batch
 from .chunks import in_chunks
-from .operator import line_drop, padded
+from .operator import line_drop, padded, rare_drop
 from .solver import Solver, candidates, use_direct
 from .wires import Wires
 
@@ -88,7 +88,7 @@ def _by_kernel(root_g, wires, solver, tolerance, inputs, drive, read):
     is_open = root_g <= OPEN**0.5 * jnp.max(root_g)
 
     def with_drops(voltage):
-        return jnp.where(is_open, across - line_drop(root_g**2 * voltage, wires), voltage)
+        return jnp.where(is_open, across - rare_drop(root_g**2 * voltage, wires), voltage)
 
     some = any_of_batch(is_open.any())
     voltage = jax.lax.cond(some, with_drops, lambda voltage: voltage, solved.found)

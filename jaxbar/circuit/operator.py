@@ -11,7 +11,10 @@ R is symmetric and positive semi-definite for any resistances ≥ 0.
 """
 
 import functools
+from collections.abc import Sequence
+from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
@@ -118,6 +121,31 @@ def _left(matrix: Array, x: Array) -> Array:
 def line_drop(current: Array, wires: Wires) -> Array:
     """R(I) (..., M, N) in volt: what the currents (..., M, N) in ampere drop on both lines."""
     return word_drop(current, wires) + bit_drop(current, wires)
+
+
+def prefix_drop(current: Array, ohm: Sequence[Any]) -> Array:
+    """R(I) (M, N) of one tile by prefix sums, as (source, word, bit, sense) in ohm.
+
+    For the GPU kernel, where a matrix would not fit beside the vectors, and for what is rare
+    there: XLA spends seconds on the choice of a matrix product, whether or not it is ever run.
+    """
+    source, word, bit, sense = ohm
+    # Through the segment before cell k of a word line flows all that the cells from k on take.
+    whole = jnp.sum(current, 1, keepdims=True)
+    onward = whole - jnp.cumsum(current, 1) + current
+    drop = word * jnp.cumsum(onward, 1) + (source - word) * whole
+    # Below cell k of a bit line flows all that the cells down to k deliver.
+    down = jnp.cumsum(current, 0)
+    below = jnp.sum(down, 0, keepdims=True) - jnp.cumsum(down, 0) + down
+    return drop + bit * below + (sense - bit) * jnp.sum(current, 0, keepdims=True)
+
+
+def rare_drop(current: Array, wires: Wires) -> Array:
+    """`line_drop` (B, M, N) in a branch that is seldom taken: on a GPU, cheap to compile."""
+    if platform() == "cpu":
+        return line_drop(current, wires)
+    ohm = (wires.source, wires.word, wires.bit, wires.sense)
+    return jax.vmap(lambda tile: prefix_drop(tile, ohm))(current)
 
 
 def symmetric_matvec(root_g: Array, wires: Wires, x: Array) -> Array:
