@@ -2,4 +2,7 @@
 
 from ._axes import available as available
 from .accuracy import accuracy_bars as accuracy_bars
+from .devices import bipolar_switching as bipolar_switching
+from .devices import hysteresis_loop as hysteresis_loop
+from .devices import pulse_response as pulse_response
 from .tile import voltage_map as voltage_map
