@@ -1,9 +1,11 @@
 """jaxbar: exact, differentiable memristive crossbar tiles in JAX."""
 
 from . import nn as nn
+from .circuit import Bias as Bias
 from .circuit import Ohmic as Ohmic
 from .circuit import Polynomial as Polynomial
 from .circuit import PooleFrenkel as PooleFrenkel
+from .circuit import ReadMargin as ReadMargin
 from .circuit import Selector as Selector
 from .circuit import Sinh as Sinh
 from .circuit import Solution as Solution
@@ -11,7 +13,9 @@ from .circuit import Solver as Solver
 from .circuit import Tabulated as Tabulated
 from .circuit import Wires as Wires
 from .circuit import effective_conductance as effective_conductance
+from .circuit import half_select as half_select
 from .circuit import nodal_matrix as nodal_matrix
+from .circuit import read_margin as read_margin
 from .circuit import solve as solve
 from .config import ADC as ADC
 from .config import DAC as DAC

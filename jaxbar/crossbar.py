@@ -80,7 +80,7 @@ def effective(g: Array, shape: tuple[int, int], config: CrossbarConfig) -> tuple
     if config.wires is None:
         w, converged = g[..., :rows, :columns], jnp.asarray(True)
     else:
-        wires = checked_wires(config.wires, g.dtype)
+        wires = checked_wires(config.wires, g.dtype, config.tile_shape)
 
         def solve(how: Plan, wires: Wires, g: Array) -> tuple[Array, Array]:
             return corner(how.solver, rows, columns, how.input_chunk, g, wires)
@@ -104,7 +104,7 @@ def currents(g: Array, v: Array, config: CrossbarConfig) -> tuple[Array, Array]:
         i = jnp.einsum("dbm,pdamn->pdabn", v, g, precision="highest")
         converged = jnp.asarray(True)
     else:
-        wires = checked_wires(config.wires, g.dtype)
+        wires = checked_wires(config.wires, g.dtype, config.tile_shape)
 
         def solve(how: Plan, wires: Wires, g: Array, v: Array) -> tuple[Array, Array]:
             def lines(v):
@@ -143,6 +143,7 @@ def _plan(tiles: int, inputs: int, config: CrossbarConfig, dtype: Any) -> Plan:
         solver=config.solver,
         memory_budget=config.memory_budget,
         tile_chunk=config.tile_chunk,
+        plain_wires=config.wires is None or config.wires.plain,
     )
 
 

@@ -76,6 +76,7 @@ def plan(
     gradient: bool = True,
     memory_budget: int | str | None = None,
     tile_chunk: int | None = None,
+    plain_wires: bool = True,
     on: Any = None,
 ) -> Plan:
     """The chunks in which tiles are solved for their inputs, and the memory that it takes.
@@ -93,6 +94,7 @@ def plan(
             on the device.
         tile_chunk: tiles in flight at most; None (default): as many as fit on a GPU, and one
             on a CPU, which is fastest while one tile's state stays in its cache.
+        plain_wires: whether the wires are four scalars; default True.
         on: a jax device; default the one that compiled functions run on.
 
     Raises:
@@ -122,7 +124,7 @@ def plan(
         platform = "cpu" if on.platform == "cpu" else "gpu"
         return Need(methods, shape, tiles, inputs, dtype, gradient, platform)
 
-    methods = candidates(solver, shape, dtype, inputs)
+    methods = candidates(solver, shape, dtype, inputs, plain_wires)
     need = need_of(*methods)
     found = _fit(need, budget, most)
     if len(methods) > 1:

@@ -1,5 +1,6 @@
 """One tile as a circuit: pure functions of its conductances, drives and wires."""
 
+from .bias import Bias as Bias
 from .cells import Ohmic as Ohmic
 from .cells import Polynomial as Polynomial
 from .cells import PooleFrenkel as PooleFrenkel
@@ -7,6 +8,9 @@ from .cells import Selector as Selector
 from .cells import Sinh as Sinh
 from .cells import Tabulated as Tabulated
 from .effective import effective_conductance as effective_conductance
+from .margin import ReadMargin as ReadMargin
+from .margin import half_select as half_select
+from .margin import read_margin as read_margin
 from .nodal import nodal_drive as nodal_drive
 from .nodal import nodal_matrix as nodal_matrix
 from .solve import Solution as Solution

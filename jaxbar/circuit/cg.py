@@ -5,6 +5,8 @@ iterations of each, and `library`, `jax.scipy.sparse.linalg.cg` vmapped over the
 In both an input stops at its own tolerance, and its batch mates do not change its result.
 """
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -19,7 +21,12 @@ def _sum(x: Array) -> Array:
 
 
 def own(
-    root_g: Array, wires: Wires, b: Array, target: Array, max_iterations: int
+    root_g: Array,
+    wires: Wires,
+    b: Array,
+    target: Array,
+    max_iterations: int,
+    project: Callable[[Array], Array] | None = None,
 ) -> tuple[Array, Array]:
     """x with ‖b − A x‖ ≤ target.
 
@@ -29,6 +36,8 @@ def own(
         b: right-hand sides (B, M, N).
         target: norm to reach, one per input (B, 1, 1).
         max_iterations: bound on the iterations.
+        project: an orthogonal projector; the system is then that of its subspace, which b
+            lies in. Default: none.
 
     Returns:
         x (B, M, N) and the iterations taken (B,).
@@ -43,6 +52,8 @@ def own(
         # An input that is done keeps its x: its step length is 0.
         go = rr > target**2
         q = symmetric_matvec(root_g, wires, p)
+        if project is not None:
+            q = project(q)
         alpha = jnp.where(go, rr / _sum(p * q), 0.0)
         x = x + alpha * p
         r = r - alpha * q

@@ -15,7 +15,7 @@ from jax.custom_derivatives import SymbolicZero
 from . import fused
 from .batch import any_of_batch
 from .linear import OPEN, Stats, kernel_stats, no_tangent, solve_symmetric
-from .operator import line_drop, rare_drop
+from .operator import drop_tangent, line_drop, rare_drop
 from .solver import Solver, candidates
 from .wires import Wires
 
@@ -50,7 +50,7 @@ def _(solver, certify, primals, tangents):
     if not _is_zero(dv_bit):
         drive -= dv_bit[:, None, :]
     if not all(map(_is_zero, jax.tree.leaves(dwires, is_leaf=_is_zero))):
-        drive -= line_drop(current, jax.tree.map(_dense, dwires, is_leaf=_is_zero))
+        drive -= drop_tangent(current, wires, jax.tree.map(_dense, dwires, is_leaf=_is_zero))
     source = g * drive
     if not _is_zero(dg):
         source += dg * _voltage(g, current, v, v_bit, wires)
@@ -84,7 +84,7 @@ def line_currents(
     Axis −2 gives the current out of each bit line (B, N), −1 that into each word line (B, M).
     """
     root = jnp.sqrt(g)
-    if candidates(solver, g.shape, g.dtype, v.shape[0]) == ("fused",):
+    if candidates(solver, g.shape, g.dtype, v.shape[0], wires.plain) == ("fused",):
         tolerance = solver.tolerance_for(g.dtype)
         solved = fused.solve_drives(root, wires, v, v_bit, axis, tolerance, solver.max_iterations)
         return solved.found, kernel_stats(solved, tolerance)

@@ -56,7 +56,7 @@ def _corner(
     def by_units():
         return _unit_drives(solver, rows, columns, chunk, g, wires)
 
-    first, *other = candidates(solver, g.shape, g.dtype, min(rows, columns))
+    first, *other = candidates(solver, g.shape, g.dtype, min(rows, columns), wires.plain)
     if not other:
         return by_elimination() if first == "direct" else by_units()
     harsh = use_direct(g, wires, min(rows, columns), solver.tolerance_for(g.dtype))

@@ -14,7 +14,7 @@ from .._device import platform
 from . import cg, direct, fused, nodal
 from .batch import any_of_batch
 from .chunks import in_chunks
-from .operator import line_drop, padded, rare_drop
+from .operator import line_drop, padding, rare_drop
 from .solver import Solver, candidates, use_direct
 from .wires import Wires
 
@@ -73,7 +73,7 @@ def solve_symmetric(
     def by(method):
         return lambda: _all_chunks(root_g, wires, solver, tolerance, method, inputs, drive, read)
 
-    first, *other = candidates(solver, root_g.shape, root_g.dtype, count)
+    first, *other = candidates(solver, root_g.shape, root_g.dtype, count, wires.plain)
     if first == "fused" and not certify:
         return _by_kernel(root_g, wires, solver, tolerance, inputs, drive, read)
     if not other:
@@ -114,11 +114,7 @@ def _stats(residual, norm, steps, tolerance):
 
 def _all_chunks(root_g, wires, solver, tolerance, method, inputs, drive, read):
     shape = root_g.shape
-    if method in ("cg", "cg_library"):
-        # Open cells fill the lines up to whole blocks: above the tile and right of it.
-        up, right = padded(shape[0]) - shape[0], padded(shape[1]) - shape[1]
-    else:
-        up, right = 0, 0
+    up, right = padding(shape, wires) if method in ("cg", "cg_library") else (0, 0)
     filled = jnp.pad(root_g, [(up, 0), (0, right)])
     inverse = _inverse(filled, wires, solver, method)
 

@@ -1,8 +1,8 @@
-"""Cells of any law in their network: Newton's method on U + R(f(U)) = v1ᵀ − 1uᵀ.
+"""Cells of any law in their network: Newton's method on U + R(f(U)) = v1ᵀ − 1uᵀ + Bφ.
 
-With the cells' differential conductance d = f′(U) and s = √d, every step is the operator of
-ohmic cells again, (Id + s∘R(s∘·)) x = s∘residual and δ = x/s: symmetric, every eigenvalue ≥ 1,
-whatever the law, as long as its current rises with the voltage. Each input has a d of its own.
+Bφ are the potentials of floating lines, if there are any, which carry no net current:
+Bᵀ f(U) = 0. Every step is the symmetric system of `step`, whatever the law, as long as its
+current rises with the voltage. Each input has a differential conductance d = f′(U) of its own.
 
 The derivatives are implicit, at the solution; nothing is differentiated through the steps.
 """
@@ -14,12 +14,15 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from . import cg
+from . import step
 from .batch import any_of_batch
+from .cells import Ohmic
 from .chunks import in_chunks
-from .linear import OPEN, Stats, cache_chunk, no_tangent
-from .operator import line_drop, padded
+from .floating import Lines
+from .linear import Stats, cache_chunk, no_tangent
+from .operator import drop_tangent, line_drop
 from .solver import Solver
+from .step import norm
 from .wires import Wires
 
 # The step is halved until the residual falls, this often at most …
@@ -34,39 +37,40 @@ _FORCING = 0.01
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
 def voltages(
-    solver: Solver, cell: Any, g: Array, drive: Array, wires: Wires
-) -> tuple[Array, Stats]:
-    """The voltage across each cell (B, M, N), in volt, and how well it is found.
+    solver: Solver, cell: Any, g: Array, drive: Array, wires: Wires, lines: Lines | None = None
+) -> tuple[tuple[Array, Array | None], Stats]:
+    """The voltage across each cell (B, M, N), the potentials of floating lines, the quality.
 
     Args:
         solver: tolerance and bound on the steps.
         cell: the law; ``cell.current(g, voltage)`` rises with the voltage, and is 0 at 0 V.
-        g: conductances (M, N) in siemens.
+        g: conductances (M, N), or (B, M, N) for each input its own, in siemens.
         drive: what the drivers apply across each cell (B, M, N), in volt.
         wires: line resistances.
+        lines: which lines float, for each input; None: none.
+
+    Returns:
+        The voltages (B, M, N) and the potentials (B, M + N) or None, in volt; the statistics.
     """
-    m, n = g.shape
-    up, right = padded(m) - m, padded(n) - n
-    # Open cells fill the lines up to whole blocks, as for ohmic cells.
-    filled = jnp.pad(g, [(up, 0), (0, right)])
+    own, shared = (None, g) if g.ndim == 2 else (g, None)
 
-    def chunk(drive):
-        padded_drive = jnp.pad(drive, [(0, 0), (up, 0), (0, right)])
-        u, stats = _newton(solver, cell, filled, padded_drive, wires)
-        return u[:, up:, :n], stats
+    def chunk(drive, own, lines):
+        return _newton(solver, cell, shared if own is None else own, drive, wires, lines)
 
-    return in_chunks(chunk, (drive,), cache_chunk(g.shape, g.dtype), checkpoint=False)
+    size = cache_chunk(g.shape[-2:], drive.dtype)
+    return in_chunks(chunk, (drive, own, lines), size, checkpoint=False)
 
 
 @voltages.defjvp
 def _(solver, primals, tangents):
-    cell, g, drive, wires = primals
-    dcell, dg, ddrive, dwires = tangents
-    u, stats = voltages(solver, cell, g, drive, wires)
+    cell, g, drive, wires, lines = primals
+    dcell, dg, ddrive, dwires, _ = tangents
+    (u, phi), stats = voltages(solver, cell, g, drive, wires, lines)
     current, dcurrent = jax.jvp(lambda cell, g: cell.current(g, u), (cell, g), (dcell, dg))
-    rhs = ddrive - line_drop(current, dwires) - line_drop(dcurrent, wires)
-    du = _linear(solver, conductance(cell, g, u), wires, rhs)
-    return (u, stats), (du, jax.tree.map(no_tangent, stats))
+    rhs = ddrive - drop_tangent(current, wires, dwires) - line_drop(dcurrent, wires)
+    net = None if lines is None else -lines.gather(dcurrent)
+    moved = step.exact(solver, conductance(cell, g, u), wires, lines, rhs, net)
+    return ((u, phi), stats), (moved, jax.tree.map(no_tangent, stats))
 
 
 def conductance(cell: Any, g: Array, u: Array) -> Array:
@@ -74,118 +78,114 @@ def conductance(cell: Any, g: Array, u: Array) -> Array:
     return jax.jvp(lambda u: cell.current(g, u), (u,), (jnp.ones_like(u),))[1]
 
 
-def _newton(solver, cell, g, drive, wires):
-    """(U, statistics) for inputs (B, M, N), each with a step length of its own."""
+def _newton(solver, cell, g, drive, wires, lines):
+    """((U, φ), statistics) for inputs (B, M, N), each with a step length of its own."""
     tolerance = solver.tolerance_for(drive.dtype)
     rounding = float(jnp.finfo(drive.dtype).eps)
+    # The system of ohmic cells is linear: one step is all.
+    forcing = 0.5 * tolerance if isinstance(cell, Ohmic) else _FORCING
 
-    def at(u):
-        """What is left of the drive, and √dI/dU: one evaluation of the law."""
+    def at(u, phi):
+        """What is left of the drive and of the nets' currents, and √dI/dU: the law once."""
         current, slope = jax.jvp(lambda u: cell.current(g, u), (u,), (jnp.ones_like(u),))
-        return drive - u - line_drop(current, wires), jnp.sqrt(jnp.maximum(slope, 0.0))
+        left, net = drive - u - line_drop(current, wires), None
+        if lines is not None:
+            left, net = left + lines.spread(phi), -lines.gather(current)
+        return left, net, jnp.broadcast_to(jnp.sqrt(jnp.maximum(slope, 0.0)), u.shape)
 
-    def relative_of(residual, s):
+    def inverse_of(s):
+        return None if lines is None else lines.inverse(s * s)
+
+    def in_volts(residual, net, inverse):
+        """Residuals as voltages (B, M, N): a net current by the potential that would stop it."""
+        if lines is None:
+            return residual, jnp.zeros((), residual.dtype)
+        return residual, lines.spread(jnp.einsum("bij,bj->bi", inverse, net, precision="highest"))
+
+    def size_of(residual, net, inverse, s=1.0):
+        one, other = in_volts(residual, net, inverse)
+        if lines is None:
+            return norm(s * one)
+        return jnp.hypot(norm(s * one), norm(s * other))
+
+    def relative_of(residual, net, inverse, s):
         """‖s∘residual‖ / ‖s∘drive‖: what it is worth in current."""
-        size, scale = _norm(s * residual), _norm(s * drive)
+        size, scale = size_of(residual, net, inverse, s), norm(s * drive)
         return jnp.where(scale > 0, size / jnp.where(scale > 0, scale, 1.0), size)
 
     def unfinished(state):
-        *_, go, step = state
-        return any_of_batch(go) & (step < min(_MAX_STEPS, solver.max_iterations))
+        *_, go, count = state
+        return any_of_batch(go) & (count < min(_MAX_STEPS, solver.max_iterations))
 
     def one_step(state):
-        u, residual, s, steps, relative, go, step = state
-        b = jnp.where(go, s * residual, 0.0)
-        target = _FORCING * jnp.clip(relative, 1e-4, 1.0) * _norm(b)
-        x, _ = cg.own(s, wires, b, target, solver.max_iterations)
-        delta = jnp.where(_is_open(s), residual - line_drop(s * x, wires), x / _safe(s))
-        before = _norm(residual)
+        u, phi, residual, net, s, steps, relative, go, count = state
+        inverse = inverse_of(s)
+        rhs = jnp.where(go, residual, 0.0)
+        accuracy = forcing * jnp.clip(relative, 1e-4, 1.0)
+        delta, more = step.take(
+            s, wires, lines, inverse, rhs, _where(go, net, 0.0), accuracy, solver.max_iterations
+        )[1:]
+        before = size_of(residual, net, inverse)
+
+        def is_better(state):
+            return size_of(state[0], state[1], inverse) < before
+
+        def moved(length):
+            new = u + length * delta, None if phi is None else phi + length[:, :, 0] * more
+            return new, at(*new)
 
         def too_far(search):
-            halvings, _, _, (new, _) = search
-            return (halvings < _HALVINGS) & any_of_batch(go & ~(_norm(new) < before))
+            halvings, _, _, state = search
+            return (halvings < _HALVINGS) & any_of_batch(go & ~is_better(state))
 
         def halve(search):
-            halvings, length, _, (new, _) = search
-            length = jnp.where(_norm(new) < before, length, 0.5 * length)
-            trial = u + length * delta
-            return halvings + 1, length, trial, at(trial)
+            halvings, length, _, state = search
+            length = jnp.where(is_better(state), length, 0.5 * length)
+            return halvings + 1, length, *moved(length)
 
-        whole = u + delta
-        search = (0, jnp.ones_like(before), whole, at(whole))
-        _, _, trial, (new, new_s) = jax.lax.while_loop(too_far, halve, search)
-        better = go & (_norm(new) < before)
-        u, residual, s = (
-            jnp.where(better, a, b) for a, b in ((trial, u), (new, residual), (new_s, s))
+        whole = jnp.ones_like(before)
+        _, _, trial, new = jax.lax.while_loop(too_far, halve, (0, whole, *moved(whole)))
+        better = go & is_better(new)
+        (u, phi), (residual, net, s) = jax.tree.map(
+            lambda a, b: jnp.where(better.reshape(-1, *(1,) * (a.ndim - 1)), a, b),
+            (trial, new),
+            ((u, phi), (residual, net, s)),
         )
-        relative = relative_of(residual, s)
+        relative = relative_of(residual, net, inverse, s)
         # Beyond rounding nothing gets better, and what gets no better has ended.
         next_go = better & (relative > max(tolerance, 2 * rounding))
-        return u, residual, s, steps + go[:, 0, 0], relative, next_go, step + 1
+        return u, phi, residual, net, s, steps + go[:, 0, 0], relative, next_go, count + 1
 
-    u = _start(solver, cell, g, drive, wires)
-    residual, s = at(u)
+    u, phi = _start(solver, cell, g, drive, wires, lines)
+    residual, net, s = at(u, phi)
     none = jnp.zeros(drive.shape[0], jnp.int32)
-    start = (u, residual, s, none, relative_of(residual, s), _norm(residual) > 0, 0)
-    u, residual, s, steps, relative, _, _ = jax.lax.while_loop(unfinished, one_step, start)
+    inverse = inverse_of(s)
+    relative = relative_of(residual, net, inverse, s)
+    go = size_of(residual, net, inverse) > 0
+    start = (u, phi, residual, net, s, none, relative, go, 0)
+    u, phi, residual, net, s, steps, relative, _, _ = jax.lax.while_loop(
+        unfinished, one_step, start
+    )
+    left = size_of(residual, net, inverse_of(s), s)
     stats = Stats(
         converged=(relative <= max(tolerance, 32 * rounding))[:, 0, 0],
         iterations=steps,
-        residual=(_norm(s * residual) + 4 * rounding * _norm(s * drive))[:, 0, 0],
+        residual=(left + 4 * rounding * norm(s * drive))[:, 0, 0],
         relative=relative[:, 0, 0],
     )
-    return u, stats
+    return (u, phi), stats
 
 
-def _start(solver, cell, g, drive, wires):
-    """The voltages of the tile if its cells were ohmic, with the slope of the law at 0 V."""
-    s = jnp.broadcast_to(jnp.sqrt(conductance(cell, g, jnp.zeros_like(drive))), drive.shape)
-    b = s * drive
-    x, _ = cg.own(s, wires, b, 1e-2 * _norm(b), solver.max_iterations)
-    return jnp.where(_is_open(s), drive - line_drop(s * x, wires), x / _safe(s))
+def _start(solver, cell, g, drive, wires, lines):
+    """The tile if its cells were ohmic, with the slope of the law at 0 V."""
+    d = jnp.broadcast_to(conductance(cell, g, jnp.zeros_like(drive)), drive.shape)
+    inverse = net = None
+    if lines is not None:
+        inverse = lines.inverse(d)
+        net = jnp.zeros(inverse.shape[:2], d.dtype)
+    found = step.take(jnp.sqrt(d), wires, lines, inverse, drive, net, 1e-2, solver.max_iterations)
+    return found.delta, found.phi
 
 
-def _linear(solver: Solver, d: Array, wires: Wires, rhs: Array) -> Array:
-    """δ (B, M, N) with δ + R(d∘δ) = rhs, for any rhs; linear in it and transposable."""
-    m, n = d.shape[-2:]
-    pad = [(0, 0), (padded(m) - m, 0), (0, padded(n) - n)]
-    tolerance = solver.tolerance_for(d.dtype)
-
-    def matvec(delta):
-        return delta + line_drop(d * delta, wires)
-
-    def solved(s, b):
-        """x with (Id + s∘R(s∘·)) x = b."""
-
-        def chunk(s, b):
-            s, b = jnp.pad(s, pad), jnp.pad(b, pad)
-            scale = jnp.max(jnp.abs(b), axis=(-2, -1), keepdims=True)
-            scale = jnp.where(scale > 0, scale, 1.0)
-            b = b / scale
-            x, _ = cg.own(s, wires, b, tolerance * _norm(b), solver.max_iterations)
-            return (scale * x)[:, pad[1][0] :, :n]
-
-        return in_chunks(chunk, (s, b), cache_chunk((m, n), d.dtype), checkpoint=False)
-
-    def solve(_, rhs):
-        s = jnp.sqrt(d)
-        x = solved(s, s * rhs)
-        return jnp.where(_is_open(s), rhs - line_drop(s * x, wires), x / _safe(s))
-
-    def transpose_solve(_, c):  # w + d∘R(w) = c
-        s = jnp.sqrt(d)
-        return c - s * solved(s, s * line_drop(c, wires))
-
-    return jax.lax.custom_linear_solve(matvec, rhs, solve, transpose_solve)
-
-
-def _norm(x: Array) -> Array:
-    return jnp.sqrt(jnp.sum(x * x, axis=(-2, -1), keepdims=True))
-
-
-def _is_open(s: Array) -> Array:
-    return s <= OPEN**0.5 * jnp.max(s, axis=(-2, -1), keepdims=True)
-
-
-def _safe(s: Array) -> Array:
-    return jnp.where(_is_open(s), 1.0, s)
+def _where(go, x, other):
+    return None if x is None else jnp.where(go[:, :, 0], x, other)

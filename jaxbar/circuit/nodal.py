@@ -4,32 +4,27 @@ Chen, "A comprehensive crossbar array model with solutions for line resistance a
 nonlinear device characteristics", IEEE TED 60(4), 2013.
 """
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
 from .._check import as_number, check_conductance, concrete, real_dtype
-from .wires import Wires, checked_wires
+from .wires import Wires, by_segment, checked_wires
 
 
 def require_positive(wires: Wires) -> None:
     """Raises ValueError where a resistance is known to be 0."""
-    for name in ("source", "word", "bit", "sense"):
-        value = concrete(getattr(wires, name))
+    for field in dataclasses.fields(wires):
+        name, value = field.name, concrete(getattr(wires, field.name))
         if value is not None and not (value > 0).all():
             raise ValueError(
                 f"wires.{name} = {value} ohm: the nodal equations divide by every resistance, "
                 "so each must be > 0; the methods 'cg' and 'direct' take 0"
             )
-
-
-def _line(n: int, first: ArrayLike, segment: ArrayLike) -> Array:
-    """Conductances of a line's wires (N, N), driven before its first node."""
-    ends = jnp.zeros(n).at[0].set(1.0)
-    between = jnp.full(n - 1, 1.0 / segment) if n > 1 else jnp.zeros(0)
-    degree = ends / first + jnp.pad(between, (0, 1)) + jnp.pad(between, (1, 0))
-    return jnp.diag(degree) - jnp.diag(between, 1) - jnp.diag(between, -1)
 
 
 def nodal_matrix(g: ArrayLike, wires: Wires) -> Array:
@@ -52,20 +47,42 @@ def nodal_matrix(g: ArrayLike, wires: Wires) -> Array:
     check_conductance(g)
     require_positive(wires)
     dtype = real_dtype(g)
-    g, wires = jnp.asarray(g, dtype), checked_wires(wires, dtype)
-    m, n = g.shape
-    cells = jnp.diag(g.ravel())
-    word = jnp.kron(jnp.eye(m), _line(n, wires.source, wires.word))
-    bit = jnp.kron(_line(m, wires.sense, wires.bit)[::-1, ::-1], jnp.eye(n))
-    return jnp.block([[word + cells, -cells], [-cells, bit + cells]]).astype(dtype)
+    g = jnp.asarray(g, dtype)
+    wires = by_segment(checked_wires(wires, dtype, np.shape(g)), np.shape(g))
+    word, bit = np.arange(2 * g.size).reshape(2, *g.shape)
+    matrix = jnp.zeros((2 * g.size, 2 * g.size), dtype)
+    for one, other, siemens in (
+        (word, bit, g),
+        (word[:, :-1], word[:, 1:], 1 / wires.word),
+        (bit[:-1], bit[1:], 1 / wires.bit),
+    ):
+        matrix = matrix.at[one, one].add(siemens).at[other, other].add(siemens)
+        matrix = matrix.at[one, other].add(-siemens).at[other, one].add(-siemens)
+    for node, ohm in _ends(word, bit, wires):
+        matrix = matrix.at[node, node].add(1 / ohm)
+    return matrix
 
 
 def nodal_drive(v: ArrayLike, v_bit: ArrayLike, wires: Wires) -> Array:
     """What the drivers v (M,) and v_bit (N,), in volt, feed into the 2MN nodes, in ampere."""
     v, v_bit = jnp.asarray(v), jnp.asarray(v_bit)
-    word = jnp.zeros((v.size, v_bit.size)).at[:, 0].set(v / wires.source)
-    bit = jnp.zeros((v.size, v_bit.size)).at[-1, :].set(v_bit / wires.sense)
-    return jnp.concatenate([word.ravel(), bit.ravel()])
+    word, bit = np.arange(2 * v.size * v_bit.size).reshape(2, v.size, v_bit.size)
+    full = by_segment(wires, (v.size, v_bit.size))
+    drive = jnp.zeros(2 * v.size * v_bit.size, real_dtype(v, v_bit))
+    for node, ohm in _ends(word, bit, full):
+        volt = v if node[0] < v.size * v_bit.size else v_bit
+        drive = drive.at[node].add(volt / ohm)
+    return drive
+
+
+def _ends(word: np.ndarray, bit: np.ndarray, wires: Wires):
+    """The nodes at the ends of the lines that are connected, and the resistances to there."""
+    yield word[:, 0], wires.source
+    yield bit[-1], wires.sense
+    if wires.source_far is not None:
+        yield word[:, -1], wires.source_far
+    if wires.sense_far is not None:
+        yield bit[0], wires.sense_far
 
 
 def factor(root_g: Array, wires: Wires):

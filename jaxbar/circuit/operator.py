@@ -20,6 +20,7 @@ import numpy as np
 from jax import Array
 
 from .._device import platform
+from . import segments
 from .wires import Wires
 
 # An H200 would otherwise round float32 products to TF32.
@@ -69,6 +70,8 @@ def _tables(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def word_drop(current: Array, wires: Wires) -> Array:
     """I·R_w (..., M, N) in volt: from the driver along each word line to each cell."""
+    if not wires.plain:
+        return segments.word_drop(current, wires)
     *lead, n = current.shape
     if padded(n) != n:
         pad = [(0, 0)] * len(lead) + [(0, padded(n) - n)]
@@ -89,6 +92,8 @@ def word_drop(current: Array, wires: Wires) -> Array:
 
 def bit_drop(current: Array, wires: Wires) -> Array:
     """R_b·I (..., M, N) in volt: from each cell along its bit line to the sense node."""
+    if not wires.plain:
+        return segments.bit_drop(current, wires)
     *lead, m, n = current.shape
     if padded(m) != m:
         pad = [(0, 0)] * len(lead) + [(padded(m) - m, 0), (0, 0)]
@@ -123,6 +128,20 @@ def line_drop(current: Array, wires: Wires) -> Array:
     return word_drop(current, wires) + bit_drop(current, wires)
 
 
+def drop_tangent(current: Array, wires: Wires, dwires: Wires) -> Array:
+    """The tangent of `line_drop` (..., M, N) as the resistances change and the currents do not."""
+    if wires.plain:  # it is linear in them
+        return line_drop(current, dwires)
+    return jax.jvp(functools.partial(line_drop, current), (wires,), (dwires,))[1]
+
+
+def padding(shape: tuple[int, ...], wires: Wires) -> tuple[int, int]:
+    """Open cells (above the tile, right of it) that fill its lines up to whole blocks."""
+    if not wires.plain:
+        return 0, 0
+    return padded(shape[-2]) - shape[-2], padded(shape[-1]) - shape[-1]
+
+
 def prefix_drop(current: Array, ohm: Sequence[Any]) -> Array:
     """R(I) (M, N) of one tile by prefix sums, as (source, word, bit, sense) in ohm.
 
@@ -142,7 +161,7 @@ def prefix_drop(current: Array, ohm: Sequence[Any]) -> Array:
 
 def rare_drop(current: Array, wires: Wires) -> Array:
     """`line_drop` (B, M, N) in a branch that is seldom taken: on a GPU, cheap to compile."""
-    if platform() == "cpu":
+    if platform() == "cpu" or not wires.plain:
         return line_drop(current, wires)
     ohm = (wires.source, wires.word, wires.bit, wires.sense)
     return jax.vmap(lambda tile: prefix_drop(tile, ohm))(current)

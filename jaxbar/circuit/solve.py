@@ -12,8 +12,10 @@ from jax.typing import ArrayLike
 
 from .._check import as_number, check_conductance, real_dtype
 from . import newton
+from .bias import Bias
 from .cells import Ohmic
 from .currents import cells
+from .floating import Lines
 from .linear import Stats
 from .nodal import require_positive
 from .operator import bit_drop, word_drop
@@ -59,7 +61,7 @@ class Solution:
 
 def solve(
     g: ArrayLike,
-    v: ArrayLike,
+    v: ArrayLike | Bias,
     wires: Wires,
     v_bit: ArrayLike | None = None,
     cell: Any = None,
@@ -72,7 +74,8 @@ def solve(
 
     Args:
         g: conductances (M, N) in siemens, ≥ 0; row i is word line i, column j bit line j.
-        v: word-line drives in volt, (M,) or (B, M) for B inputs.
+        v: word-line drives in volt, (M,) or (B, M) for B inputs; or a `Bias`, which says what
+            both ends do and which lines float.
         wires: line resistances in ohm, each ≥ 0.
         v_bit: voltage of the bit lines' sense ends in volt, (N,) or (B, N); default 0 V.
         cell: the law of all cells, with a method ``current(g, voltage)`` that rises with the
@@ -82,27 +85,37 @@ def solve(
     Raises:
         ValueError: shapes do not meet, or a value is not allowed; the message names it.
     """
-    g, v, v_bit = as_number(g), as_number(v), as_number(v_bit)
+    bias, lines = v if isinstance(v, Bias) else None, None
+    if bias is None:
+        word, bit, masks = as_number(v), as_number(v_bit), (None, None)
+    elif v_bit is None:
+        word, bit, masks = bias.word, bias.bit, (bias.word_floating, bias.bit_floating)
+    else:
+        raise ValueError("v_bit is given beside a Bias: its `bit` holds these voltages")
+    g = as_number(g)
     check_conductance(g)
-    batch = _check_drives(np.shape(g), v, v_bit)
+    batch = _check_drives(np.shape(g), (word, bit), masks)
     cell = Ohmic() if cell is None else cell
     _check_cell(cell)
-    v_bit = 0.0 if v_bit is None else v_bit
-    dtype = real_dtype(g, v, v_bit)
+    bit = 0.0 if bit is None else bit
+    dtype = real_dtype(g, word, bit)
     g, wires, solver = checked_tile(g, wires, solver, dtype)
     count = 1 if batch is None else batch
-    v = jnp.broadcast_to(jnp.asarray(v, dtype), (count, g.shape[0]))
-    v_bit = jnp.broadcast_to(jnp.asarray(v_bit, dtype), (count, g.shape[1]))
-    if isinstance(cell, Ohmic):
-        solution = _solve(solver, g, v, v_bit, wires)
+    word = jnp.broadcast_to(jnp.asarray(word, dtype), (count, g.shape[0]))
+    bit = jnp.broadcast_to(jnp.asarray(bit, dtype), (count, g.shape[1]))
+    if bias is not None:
+        lines, wires = bias.lines(count), _opened(bias, wires)
+    if isinstance(cell, Ohmic) and lines is None:
+        solution = _solve(solver, g, word, bit, wires)
     else:
         if solver.method not in ("auto", "cg"):
+            what = f"{type(cell).__name__} cells" if lines is None else "floating lines"
             raise ValueError(
-                f"Solver.method = {solver.method!r} with {type(cell).__name__} cells: each step of "
+                f"Solver.method = {solver.method!r} with {what}: each step of "
                 "Newton's method is solved by conjugate gradients; use 'auto' or 'cg'"
             )
         cell = jax.tree.map(lambda x: jnp.asarray(x, dtype), cell)
-        solution = _solve_newton(solver, cell, g, v, v_bit, wires)
+        solution = _solve_newton(solver, cell, g, word, bit, wires, lines)
     return jax.tree.map(lambda x: x[0], solution) if batch is None else solution
 
 
@@ -117,9 +130,20 @@ def _solve(solver: Solver, g: Array, v: Array, v_bit: Array, wires: Wires) -> So
 
 @functools.partial(jax.jit, static_argnums=0)
 def _solve_newton(
-    solver: Solver, cell: Any, g: Array, v: Array, v_bit: Array, wires: Wires
+    solver: Solver,
+    cell: Any,
+    g: Array,
+    v: Array,
+    v_bit: Array,
+    wires: Wires,
+    lines: Lines | None,
 ) -> Solution:
-    voltage, stats = newton.voltages(solver, cell, g, v[:, :, None] - v_bit[:, None, :], wires)
+    if lines is not None:  # what is given for them means nothing
+        v, v_bit = jnp.where(lines.word, 0.0, v), jnp.where(lines.bit, 0.0, v_bit)
+    drive = v[:, :, None] - v_bit[:, None, :]
+    (voltage, phi), stats = newton.voltages(solver, cell, g, drive, wires, lines)
+    if phi is not None:
+        v, v_bit = v + phi[:, : g.shape[0]], v_bit + phi[:, g.shape[0] :]
     stats = jax.lax.stop_gradient(stats)
     current = cell.current(g, voltage)
     # As for ohmic cells, with the differential conductances: to first order in the residual.
@@ -156,25 +180,45 @@ def _check_cell(cell: Any) -> None:
         )
 
 
-def _check_drives(shape: tuple[int, ...], v: Any, v_bit: Any) -> int | None:
-    """The number of inputs, or None for one input without a batch axis."""
-    batch = []
-    for name, value, size, lines in (
-        ("v", v, shape[0], "word lines"),
-        ("v_bit", v_bit, shape[1], "bit lines"),
-    ):
-        if value is None:
+def _opened(bias: Bias, wires: Wires) -> Wires:
+    """The wires with the far ends of floating lines open."""
+    far = {"source_far": bias.word_floating, "sense_far": bias.bit_floating}
+    for name, floating in far.items():
+        ohm = getattr(wires, name)
+        if ohm is None or floating is None:
             continue
-        given = np.shape(value)
-        if len(given) not in (1, 2) or given[-1] != size:
+        if np.ndim(floating) == 2:
             raise ValueError(
-                f"{name} has shape {given}: a tile g {shape} takes ({size},) or (B, {size}), "
-                f"one voltage for each of its {lines}"
+                f"wires.{name} with floating lines that differ by input: give the same (lines,) "
+                "for all inputs, or use jax.vmap over the biases"
             )
-        batch += given[:-1]
-    if len(set(batch)) > 1:
-        raise ValueError(f"v holds {batch[0]} inputs and v_bit {batch[1]}: they must agree")
-    return batch[0] if batch else None
+        wires = dataclasses.replace(wires, **{name: jnp.where(floating, jnp.inf, ohm)})
+    return wires
+
+
+def _check_drives(
+    shape: tuple[int, ...], drives: tuple[Any, Any], masks: tuple[Any, Any]
+) -> int | None:
+    """The number of inputs, or None for one input without a batch axis."""
+    batch: dict[str, int] = {}
+    for name, value, mask, size, lines in zip(
+        ("v", "v_bit"), drives, masks, shape, ("word lines", "bit lines"), strict=True
+    ):
+        if value is not None:
+            given = np.shape(value)
+            if len(given) not in (1, 2) or given[-1] != size:
+                raise ValueError(
+                    f"{name} has shape {given}: a tile g {shape} takes ({size},) or (B, {size}), "
+                    f"one voltage for each of its {lines}"
+                )
+            batch |= {name: given[0]} if len(given) == 2 else {}
+        if np.ndim(mask) == 2:
+            batch[f"floating {lines}"] = np.shape(mask)[0]
+    if len(set(batch.values())) > 1:
+        one, first = next(iter(batch.items()))
+        other, second = next((n, b) for n, b in batch.items() if b != first)
+        raise ValueError(f"{one} holds {first} inputs and {other} {second}: they must agree")
+    return next(iter(batch.values())) if batch else None
 
 
 def checked_tile(
@@ -192,4 +236,4 @@ def checked_tile(
                 f"{2 * np.size(g)}² entries, and {_DENSE_UNKNOWNS}² is the limit; use 'cg' or "
                 "'direct'"
             )
-    return jnp.asarray(g, dtype), checked_wires(wires, dtype), solver
+    return jnp.asarray(g, dtype), checked_wires(wires, dtype, jnp.shape(g)), solver

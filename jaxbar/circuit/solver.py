@@ -82,15 +82,23 @@ _HARSHEST = 10.0 / 1e3
 
 
 def candidates(
-    solver: Solver, shape: tuple[int, ...], dtype: jnp.dtype, inputs: int
+    solver: Solver, shape: tuple[int, ...], dtype: jnp.dtype, inputs: int, plain: bool = True
 ) -> tuple[str, ...]:
     """The methods that a program may use for `inputs` inputs of a tile (M, N).
 
     One, or ("cg", "direct") where `use_direct` decides when the conductances are known.
+    Wires that are not `plain` have but conjugate gradients.
 
     Raises:
-        ValueError: ``"fused"`` was asked for and does not take such tiles.
+        ValueError: the method that was asked for does not take such tiles or wires.
     """
+    if not plain:
+        if solver.method not in ("auto", "cg", "cg_library"):
+            raise ValueError(
+                f"Solver.method = {solver.method!r} with wires given by segment or with far ends: "
+                "only conjugate gradients take them; use 'auto' or 'cg'"
+            )
+        return ("cg" if solver.method == "auto" else solver.method,)
     if solver.method == "fused" and not fused.fits(shape, dtype):
         raise ValueError(
             f"Solver.method = 'fused' on a tile of {shape} in {jnp.dtype(dtype).name}: it takes "

@@ -67,7 +67,7 @@ def test_corner_is_part_of_the_whole(x64, rng, used, method):
     g, *_, wires = random_tile(rng, (9, 8))
     solver = jb.Solver(method)
     part, converged = corner(
-        solver, *used, min(used), jnp.asarray(g), checked_wires(wires, g.dtype)
+        solver, *used, min(used), jnp.asarray(g), checked_wires(wires, g.dtype, g.shape)
     )
     whole = jb.effective_conductance(g, wires, solver)
     assert converged
@@ -86,4 +86,4 @@ def test_vmap_over_tiles_in_jit(x64, rng, method):
 def test_an_unconverged_matrix_is_known(rng):
     g, *_, wires = random_tile(rng, (40, 40), "extreme", dtype=np.float32)
     solver = jb.Solver("cg", max_iterations=2)
-    assert not corner(solver, 40, 40, 40, jnp.asarray(g), checked_wires(wires, g.dtype))[1]
+    assert not corner(solver, 40, 40, 40, jnp.asarray(g), checked_wires(wires, g.dtype, g.shape))[1]

@@ -254,8 +254,7 @@ WIRES = jb.Wires(1.0, 1.0, 1.0, 1.0)
         (dict(g=G, v=V, v_bit=V), r"v_bit has shape \(3,\)"),
         (dict(g=G, v=np.ones((2, 3)), v_bit=np.ones((4, 2))), "v holds 2 inputs and v_bit 4"),
         (dict(g=G, v=V, wires=2.0), "wires = 2.0: must be a jaxbar.Wires"),
-        (dict(g=G, v=V, wires=jb.Wires(np.ones(3))), r"wires.source has shape \(3,\)"),
-        (dict(g=G, v=V, wires=jb.Wires(np.float32(-1))), "wires.source = -1.0 ohm"),
+        (dict(g=G, v=V, wires=jb.Wires(np.ones(4))), r"wires.source has shape \(4,\)"),
         (dict(g=G, v=V, solver="cg"), "solver = 'cg': must be a jaxbar.Solver"),
         (dict(g=G, v=V, cell="ohmic"), "cell = 'ohmic'"),
         (dict(g=G, v=V, wires=jb.Wires(), solver=jb.Solver("dense")), "wires.source = 0.0 ohm"),
@@ -275,6 +274,8 @@ def test_bad_arguments_are_named(arguments, message):
     [
         (lambda: jb.Wires(word=-1.0), "Wires.word = -1.0 ohm"),
         (lambda: jb.Wires(sense=float("nan")), "Wires.sense = nan ohm"),
+        (lambda: jb.Wires(np.float32(-1)), "Wires.source = -1.0 ohm"),
+        (lambda: jb.Wires(word=[1.0, -2.0]), r"Wires.word\[1\] = -2.0 ohm"),
         (lambda: jb.Wires(bit=float("inf")), "Wires.bit = inf ohm"),
         (lambda: jb.Solver("gc"), "Solver.method = 'gc'.*did you mean 'cg'"),
         (lambda: jb.Solver(tolerance=0.0), "Solver.tolerance = 0.0"),
