@@ -11,6 +11,7 @@ from .circuit import Sinh as Sinh
 from .circuit import Solution as Solution
 from .circuit import Solver as Solver
 from .circuit import Tabulated as Tabulated
+from .circuit import Transistor as Transistor
 from .circuit import Wires as Wires
 from .circuit import effective_conductance as effective_conductance
 from .circuit import half_select as half_select

@@ -7,6 +7,7 @@ from .cells import PooleFrenkel as PooleFrenkel
 from .cells import Selector as Selector
 from .cells import Sinh as Sinh
 from .cells import Tabulated as Tabulated
+from .cells import Transistor as Transistor
 from .effective import effective_conductance as effective_conductance
 from .margin import ReadMargin as ReadMargin
 from .margin import half_select as half_select

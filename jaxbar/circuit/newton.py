@@ -14,25 +14,16 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from . import step
-from .batch import any_of_batch
+from . import damped, step
 from .cells import Ohmic
 from .chunks import in_chunks
+from .damped import FORCING
 from .floating import Lines
 from .linear import Stats, cache_chunk, no_tangent
 from .operator import drop_tangent, line_drop
 from .solver import Solver
 from .step import norm
 from .wires import Wires
-
-# The step is halved until the residual falls, this often at most …
-_HALVINGS = 8
-# … and Newton's method ends after so many steps: from the ohmic solution, 3 to 20 are usual.
-_MAX_STEPS = 60
-# The linear system of a step needs no more digits than the step will have: this share of the
-# relative residual (inexact Newton). 0.1 is up to a fifth faster, but often ends just below the
-# tolerance where this ends at rounding.
-_FORCING = 0.01
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
@@ -79,98 +70,63 @@ def conductance(cell: Any, g: Array, u: Array) -> Array:
 
 
 def _newton(solver, cell, g, drive, wires, lines):
-    """((U, φ), statistics) for inputs (B, M, N), each with a step length of its own."""
+    """((U, φ), statistics) for inputs (B, M, N)."""
     tolerance = solver.tolerance_for(drive.dtype)
     rounding = float(jnp.finfo(drive.dtype).eps)
     # The system of ohmic cells is linear: one step is all.
-    forcing = 0.5 * tolerance if isinstance(cell, Ohmic) else _FORCING
+    forcing = 0.5 * tolerance if isinstance(cell, Ohmic) else FORCING
 
-    def at(u, phi):
+    def at(point):
         """What is left of the drive and of the nets' currents, and √dI/dU: the law once."""
+        u, phi = point
         current, slope = jax.jvp(lambda u: cell.current(g, u), (u,), (jnp.ones_like(u),))
         left, net = drive - u - line_drop(current, wires), None
         if lines is not None:
             left, net = left + lines.spread(phi), -lines.gather(current)
         return left, net, jnp.broadcast_to(jnp.sqrt(jnp.maximum(slope, 0.0)), u.shape)
 
-    def inverse_of(s):
-        return None if lines is None else lines.inverse(s * s)
+    def inverse_of(left):
+        return None if lines is None else lines.inverse(left[2] * left[2])
 
-    def in_volts(residual, net, inverse):
-        """Residuals as voltages (B, M, N): a net current by the potential that would stop it."""
+    def size_of(left, inverse, s=1.0):
+        """In volt, or with s in √watt; a net current by the potential that would stop it."""
+        residual, net, _ = left
         if lines is None:
-            return residual, jnp.zeros((), residual.dtype)
-        return residual, lines.spread(jnp.einsum("bij,bj->bi", inverse, net, precision="highest"))
+            return norm(s * residual)
+        potential = jnp.einsum("bij,bj->bi", inverse, net, precision="highest")
+        return jnp.hypot(norm(s * residual), norm(s * lines.spread(potential)))
 
-    def size_of(residual, net, inverse, s=1.0):
-        one, other = in_volts(residual, net, inverse)
-        if lines is None:
-            return norm(s * one)
-        return jnp.hypot(norm(s * one), norm(s * other))
-
-    def relative_of(residual, net, inverse, s):
+    def relative_of(left, inverse):
         """‖s∘residual‖ / ‖s∘drive‖: what it is worth in current."""
-        size, scale = size_of(residual, net, inverse, s), norm(s * drive)
+        s = left[2]
+        size, scale = size_of(left, inverse, s), norm(s * drive)
         return jnp.where(scale > 0, size / jnp.where(scale > 0, scale, 1.0), size)
 
-    def unfinished(state):
-        *_, go, count = state
-        return any_of_batch(go) & (count < min(_MAX_STEPS, solver.max_iterations))
-
-    def one_step(state):
-        u, phi, residual, net, s, steps, relative, go, count = state
-        inverse = inverse_of(s)
-        rhs = jnp.where(go, residual, 0.0)
+    def newton_step(left, inverse, go, relative):
+        residual, net, s = left
+        if net is not None:
+            net = jnp.where(go[:, :, 0], net, 0.0)
         accuracy = forcing * jnp.clip(relative, 1e-4, 1.0)
-        delta, more = step.take(
-            s, wires, lines, inverse, rhs, _where(go, net, 0.0), accuracy, solver.max_iterations
-        )[1:]
-        before = size_of(residual, net, inverse)
+        rhs = jnp.where(go, residual, 0.0)
+        found = step.take(s, wires, lines, inverse, rhs, net, accuracy, solver.max_iterations)
+        return found.delta, found.phi
 
-        def is_better(state):
-            return size_of(state[0], state[1], inverse) < before
-
-        def moved(length):
-            new = u + length * delta, None if phi is None else phi + length[:, :, 0] * more
-            return new, at(*new)
-
-        def too_far(search):
-            halvings, _, _, state = search
-            return (halvings < _HALVINGS) & any_of_batch(go & ~is_better(state))
-
-        def halve(search):
-            halvings, length, _, state = search
-            length = jnp.where(is_better(state), length, 0.5 * length)
-            return halvings + 1, length, *moved(length)
-
-        whole = jnp.ones_like(before)
-        _, _, trial, new = jax.lax.while_loop(too_far, halve, (0, whole, *moved(whole)))
-        better = go & is_better(new)
-        (u, phi), (residual, net, s) = jax.tree.map(
-            lambda a, b: jnp.where(better.reshape(-1, *(1,) * (a.ndim - 1)), a, b),
-            (trial, new),
-            ((u, phi), (residual, net, s)),
-        )
-        relative = relative_of(residual, net, inverse, s)
-        # Beyond rounding nothing gets better, and what gets no better has ended.
-        next_go = better & (relative > max(tolerance, 2 * rounding))
-        return u, phi, residual, net, s, steps + go[:, 0, 0], relative, next_go, count + 1
-
-    u, phi = _start(solver, cell, g, drive, wires, lines)
-    residual, net, s = at(u, phi)
-    none = jnp.zeros(drive.shape[0], jnp.int32)
-    inverse = inverse_of(s)
-    relative = relative_of(residual, net, inverse, s)
-    go = size_of(residual, net, inverse) > 0
-    start = (u, phi, residual, net, s, none, relative, go, 0)
-    u, phi, residual, net, s, steps, relative, _, _ = jax.lax.while_loop(
-        unfinished, one_step, start
+    (u, phi), left, steps, relative = damped.iterate(
+        _start(solver, cell, g, drive, wires, lines),
+        at,
+        inverse_of,
+        newton_step,
+        size_of,
+        relative_of,
+        max(tolerance, 2 * rounding),  # beyond rounding nothing gets better
+        solver.max_iterations,
     )
-    left = size_of(residual, net, inverse_of(s), s)
+    s = left[2]
+    rest = size_of(left, inverse_of(left), s) + 4 * rounding * norm(s * drive)
     stats = Stats(
         converged=(relative <= max(tolerance, 32 * rounding))[:, 0, 0],
         iterations=steps,
-        residual=(left + 4 * rounding * norm(s * drive))[:, 0, 0],
+        residual=rest[:, 0, 0],
         relative=relative[:, 0, 0],
     )
     return (u, phi), stats
@@ -185,7 +141,3 @@ def _start(solver, cell, g, drive, wires, lines):
         net = jnp.zeros(inverse.shape[:2], d.dtype)
     found = step.take(jnp.sqrt(d), wires, lines, inverse, drive, net, 1e-2, solver.max_iterations)
     return found.delta, found.phi
-
-
-def _where(go, x, other):
-    return None if x is None else jnp.where(go[:, :, 0], x, other)

@@ -11,7 +11,7 @@ from jax import Array
 from jax.typing import ArrayLike
 
 from .._check import as_number, check_conductance, real_dtype
-from . import newton
+from . import gated, newton
 from .bias import Bias
 from .cells import Ohmic
 from .currents import cells
@@ -115,7 +115,17 @@ def solve(
                 "Newton's method is solved by conjugate gradients; use 'auto' or 'cg'"
             )
         cell = jax.tree.map(lambda x: jnp.asarray(x, dtype), cell)
-        solution = _solve_newton(solver, cell, g, word, bit, wires, lines)
+        by_bit_line = getattr(cell, "needs_bit_voltage", False)
+        if by_bit_line and lines is not None:
+            raise ValueError(
+                f"bias has floating lines with {type(cell).__name__} cells, whose current "
+                "depends on the potential of the bit line: drive every line, and cut rows off by "
+                "their gates (`vg`)"
+            )
+        if by_bit_line:
+            solution = _solve_gated(solver, cell, g, word, bit, wires)
+        else:
+            solution = _solve_newton(solver, cell, g, word, bit, wires, lines)
     return jax.tree.map(lambda x: x[0], solution) if batch is None else solution
 
 
@@ -149,6 +159,17 @@ def _solve_newton(
     # As for ohmic cells, with the differential conductances: to first order in the residual.
     slope = newton.conductance(cell, g, jax.lax.stop_gradient(voltage))
     total = jax.lax.stop_gradient(jnp.sqrt(jnp.sum(slope, axis=1)))
+    return _solution(current, v, v_bit, wires, stats, stats.residual[:, None] * total)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _solve_gated(
+    solver: Solver, cell: Any, g: Array, v: Array, v_bit: Array, wires: Wires
+) -> Solution:
+    current, stats = gated.currents(solver, cell, g, v, v_bit, wires)
+    stats = jax.lax.stop_gradient(stats)
+    _, d, c = jax.lax.stop_gradient(gated.slopes(current, cell, g, v, v_bit, wires))
+    total = jnp.sqrt(jnp.sum(jnp.maximum(d, c), axis=1))
     return _solution(current, v, v_bit, wires, stats, stats.residual[:, None] * total)
 
 

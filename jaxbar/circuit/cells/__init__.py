@@ -9,6 +9,9 @@ broadcast; float32 in gives float32 out. A law
   and at g = 0, which is what Newton's method and implicit gradients of a tile need.
 
 Parameters are scalars (one law for the whole tile): trace, differentiate or vmap them.
+
+A law with an attribute ``needs_bit_voltage = True`` has ``current(g, voltage, bit_voltage)``:
+it depends on the potential of the bit line at the cell too, as `Transistor` does.
 """
 
 from .ohmic import Ohmic as Ohmic
@@ -17,3 +20,4 @@ from .poole_frenkel import PooleFrenkel as PooleFrenkel
 from .selector import Selector as Selector
 from .sinh import Sinh as Sinh
 from .tabulated import Tabulated as Tabulated
+from .transistor import Transistor as Transistor
