@@ -10,6 +10,7 @@ from .circuit import Selector as Selector
 from .circuit import Sinh as Sinh
 from .circuit import Solution as Solution
 from .circuit import Solver as Solver
+from .circuit import SourceLines as SourceLines
 from .circuit import Tabulated as Tabulated
 from .circuit import Transistor as Transistor
 from .circuit import Wires as Wires
@@ -18,6 +19,7 @@ from .circuit import half_select as half_select
 from .circuit import nodal_matrix as nodal_matrix
 from .circuit import read_margin as read_margin
 from .circuit import solve as solve
+from .circuit import solve_source_lines as solve_source_lines
 from .config import ADC as ADC
 from .config import DAC as DAC
 from .config import CrossbarConfig as CrossbarConfig

@@ -81,8 +81,12 @@ def check_number(
     # Numbers alone: bool, text and None are none.
     if known is None or not jnp.issubdtype(known.dtype, jnp.number):
         raise ValueError(f"{name} = {value!r}: must be a number")
-    if not np.all(ok(known)):
+    good = np.broadcast_to(ok(known), known.shape)
+    if not good.all():
         joint = " " if allowed.startswith(("A:", "ohm:", "V:")) else ": "
+        if known.ndim:
+            where = tuple(int(i) for i in np.argwhere(~good)[0])
+            raise ValueError(f"{name}{list(where)} = {known[where]}{joint}{allowed}")
         raise ValueError(f"{name} = {value}{joint}{allowed}")
 
 

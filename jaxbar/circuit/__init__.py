@@ -14,7 +14,9 @@ from .margin import half_select as half_select
 from .margin import read_margin as read_margin
 from .nodal import nodal_drive as nodal_drive
 from .nodal import nodal_matrix as nodal_matrix
-from .solve import Solution as Solution
+from .separate import solve_source_lines as solve_source_lines
+from .solution import Solution as Solution
 from .solve import solve as solve
 from .solver import Solver as Solver
+from .source_lines import SourceLines as SourceLines
 from .wires import Wires as Wires

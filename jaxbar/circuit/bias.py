@@ -85,7 +85,7 @@ class Bias:
         """
         check_choice("unselected", unselected, UNSELECTED)
         word, bit = _selected("row", row, shape[0]), _selected("column", column, shape[1])
-        volt = jnp.asarray(_voltage(voltage))
+        volt = _voltage(voltage, shape[:1] if row is None else ())
         floats = unselected == "floating"
         return cls(
             jnp.where(word, volt, 0.0),
@@ -119,7 +119,7 @@ class Bias:
         """
         check_choice("scheme", scheme, SCHEMES)
         word, bit = _selected("row", row, shape[0]), _selected("column", column, shape[1])
-        volt = jnp.asarray(_voltage(voltage))
+        volt = _voltage(voltage)
         shares = {"V/2": (1 / 2, 1 / 2), "V/3": (1 / 3, 2 / 3)}.get(scheme, (0.0, 0.0))
         floats = scheme == "floating"
         return cls(
@@ -141,9 +141,13 @@ class Bias:
         return Lines(full(self.word_floating, self.word), full(self.bit_floating, self.bit))
 
 
-def _voltage(voltage: ArrayLike) -> Any:
+def _voltage(voltage: ArrayLike, lines: tuple[int, ...] = ()) -> Array:
+    voltage = as_number(voltage)
     check_number("voltage", voltage, np.isfinite, "V: must be finite")
-    return as_number(voltage) * 1.0
+    if np.shape(voltage) not in ((), lines):
+        allowed = f"a scalar or {lines}, one for each word line" if lines else "a scalar"
+        raise ValueError(f"voltage has shape {np.shape(voltage)}: must be {allowed}, in volt")
+    return jnp.asarray(voltage * 1.0)
 
 
 def _selected(name: str, index: int | Array | None, lines: int) -> Array:

@@ -10,9 +10,10 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
-from .._check import as_number, check_conductance, check_number
+from .._check import as_number, check_conductance, check_number, concrete
 from .bias import Bias
-from .solve import Solution, solve
+from .solution import Solution
+from .solve import solve
 from .solver import Solver
 from .wires import Wires
 
@@ -79,19 +80,26 @@ def read_margin(
         ValueError: an argument is not allowed; the message names it.
     """
     m, n = shape
-    check_number("g_off", g_off, lambda g: g >= 0, "must be ≥ 0, in siemens")
-    if not isinstance(g_on, jax.core.Tracer) and not isinstance(g_off, jax.core.Tracer):
-        check_number("g_on", g_on, lambda g: g > g_off, f"must be > g_off = {g_off} siemens")
+    check_number("g_off", g_off, lambda g: (g >= 0) & np.isfinite(g), "must be ≥ 0, in siemens")
+    low = concrete(g_off)
+    least = 0.0 if low is None else low
+    allowed = f"must be > g_off = {g_off} and finite, in siemens"
+    check_number("g_on", g_on, lambda g: (g > least) & np.isfinite(g), allowed)
+    for name, index, lines in (("row", row, m), ("column", column, n)):
+        if not (isinstance(index, int | np.integer) and -lines <= index < lines):
+            raise ValueError(f"{name} = {index!r}: must be an int in [{-lines}, {lines - 1}]")
     bias = Bias.read(shape, voltage, row % m, column % n, unselected)
+    if np.ndim(voltage):
+        raise ValueError(f"voltage has shape {np.shape(voltage)}: must be a scalar, in volt")
     if background is None:
         patterns = jnp.stack([jnp.full(shape, g) for g in (g_on, g_off)])
     else:
         patterns = jnp.asarray(as_number(background)) * 1.0
-        patterns = patterns.reshape(-1, *patterns.shape[-2:])
-        if patterns.shape[1:] != tuple(shape):
+        patterns = patterns[None] if patterns.ndim == 2 else patterns
+        if patterns.ndim != 3 or patterns.shape[1:] != tuple(shape) or not len(patterns):
             raise ValueError(
                 f"background has shape {jnp.shape(background)}: must be {tuple(shape)} or "
-                f"(P, {m}, {n})"
+                f"(P, {m}, {n}), P ≥ 1"
             )
         for pattern in patterns:
             check_conductance(pattern, "background")
@@ -138,10 +146,20 @@ def half_select(
         return Bias.write(shape, row, column, voltage, scheme)
 
     if jnp.ndim(row) or jnp.ndim(column) or jnp.ndim(voltage):
-        each = jnp.broadcast_arrays(*map(jnp.asarray, (row, column, voltage)))
-        for name, index, lines in zip(("row", "column"), each, shape, strict=False):
+        given = [as_number(x) for x in (row, column, voltage)]
+        for name, value, lines in zip(("row", "column"), given, shape, strict=False):
+            if not jnp.issubdtype(jnp.result_type(value), jnp.integer):
+                raise ValueError(f"{name} = {value!r}: must be ints, in [0, {lines - 1}]")
             within = functools.partial(_is_index, lines)
-            check_number(name, index, within, f"must be in [0, {lines - 1}]")
+            check_number(name, value, within, f"must be in [0, {lines - 1}]")
+        check_number("voltage", given[2], np.isfinite, "V: must be finite")
+        sizes = [np.shape(x) for x in given if np.shape(x)]
+        if len(set(sizes)) > 1 or len(sizes[0]) > 1:
+            raise ValueError(
+                f"row, column and voltage have shapes {', '.join(map(str, map(np.shape, given)))}: "
+                "each must be a scalar or (K,), for the K cells that are written"
+            )
+        each = jnp.broadcast_arrays(*map(jnp.asarray, given))
         bias = jax.vmap(write)(*each)
     else:
         bias = write(row, column, voltage)

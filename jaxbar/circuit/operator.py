@@ -21,6 +21,7 @@ from jax import Array
 
 from .._device import platform
 from . import segments
+from .source_lines import SourceLines
 from .wires import Wires
 
 # An H200 would otherwise round float32 products to TF32.
@@ -69,7 +70,13 @@ def _tables(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def word_drop(current: Array, wires: Wires) -> Array:
-    """I·R_w (..., M, N) in volt: from the driver along each word line to each cell."""
+    """I·R_w (..., M, N) in volt: from the driver along each word or source line to each cell."""
+    if isinstance(wires, SourceLines):
+        if wires.driver == "bottom":
+            return bit_drop(current, Wires(bit=wires.line, sense=wires.source))
+        turned = jnp.swapaxes(current, -2, -1)
+        drop = word_drop(turned, Wires(source=wires.source, word=wires.line))
+        return jnp.swapaxes(drop, -2, -1)
     if not wires.plain:
         return segments.word_drop(current, wires)
     *lead, n = current.shape
@@ -92,6 +99,8 @@ def word_drop(current: Array, wires: Wires) -> Array:
 
 def bit_drop(current: Array, wires: Wires) -> Array:
     """R_b·I (..., M, N) in volt: from each cell along its bit line to the sense node."""
+    if isinstance(wires, SourceLines):
+        wires = Wires(bit=wires.bit, sense=wires.sense)
     if not wires.plain:
         return segments.bit_drop(current, wires)
     *lead, m, n = current.shape

@@ -42,5 +42,6 @@ def _drop(current: Array, ohm: Array, far: Array | None) -> Array:
     along = jnp.matmul(ohm, up, precision=_PRECISION)
     whole = along[:, -1] + far
     # A line without any resistance drops nothing at all.
-    share = along / jnp.where(whole > 0, whole, 1.0)[:, None]
-    return drop - along * jnp.sum(share * current, -1, keepdims=True)
+    resists = (whole > 0)[:, None]
+    share = along / jnp.where(resists, whole[:, None], 1.0)
+    return jnp.where(resists, drop - along * jnp.sum(share * current, -1, keepdims=True), 0.0)

@@ -16,47 +16,14 @@ from .bias import Bias
 from .cells import Ohmic
 from .currents import cells
 from .floating import Lines
-from .linear import Stats
+from .laws import check_cell, check_method, is_ohmic, needs_bit_voltage
 from .nodal import require_positive
-from .operator import bit_drop, word_drop
+from .solution import Solution, solution
 from .solver import Solver
 from .wires import Wires, checked_wires
 
 # The dense method stores this many unknowns squared: 2 GiB in float64.
 _DENSE_UNKNOWNS = 16_384
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class Solution:
-    """One tile solved for one input, or for B of them.
-
-    Attributes:
-        currents: out of each bit line into its sense node, (N,) or (B, N), ampere.
-        device_currents: through each cell, from word line to bit line, (M, N) or (B, M, N), A.
-        word_voltages: of the word-line node at each cell, (M, N) or (B, M, N), volt.
-        bit_voltages: of the bit-line node at each cell, (M, N) or (B, M, N), volt.
-        error_bound: |error of currents| ≤ this, certified for ohmic cells and
-            to first order in the residual for others, (N,) or (B, N), A.
-        converged: the residual meets the tolerance or the rounding floor, () or (B,), bool.
-        iterations: conjugate-gradient iterations (0 for direct and dense), or Newton steps where
-            the cells are not ohmic, () or (B,), int32.
-        residual: ‖residual‖ / ‖s∘drive‖ of the symmetric system, () or (B,).
-    """
-
-    currents: Array
-    device_currents: Array
-    word_voltages: Array
-    bit_voltages: Array
-    error_bound: Array
-    converged: Array
-    iterations: Array
-    residual: Array
-
-    @property
-    def cell_voltages(self) -> Array:
-        """The voltage across each cell, word line less bit line, (M, N) or (B, M, N), V."""
-        return self.word_voltages - self.bit_voltages
 
 
 def solve(
@@ -96,7 +63,7 @@ def solve(
     check_conductance(g)
     batch = _check_drives(np.shape(g), (word, bit), masks)
     cell = Ohmic() if cell is None else cell
-    _check_cell(cell)
+    check_cell(cell)
     bit = 0.0 if bit is None else bit
     dtype = real_dtype(g, word, bit)
     g, wires, solver = checked_tile(g, wires, solver, dtype)
@@ -105,37 +72,26 @@ def solve(
     bit = jnp.broadcast_to(jnp.asarray(bit, dtype), (count, g.shape[1]))
     if bias is not None:
         lines, wires = bias.lines(count), _opened(bias, wires)
-    if isinstance(cell, Ohmic) and lines is None:
-        solution = _solve(solver, g, word, bit, wires)
+    if is_ohmic(cell) and lines is None:
+        found = _solve(solver, g, word, bit, wires)
     else:
-        if solver.method not in ("auto", "cg"):
-            what = f"{type(cell).__name__} cells" if lines is None else "floating lines"
+        name = f"{type(cell).__name__} cells"
+        check_method(solver, name if lines is None else "floating lines")
+        if lines is not None and needs_bit_voltage(cell):
             raise ValueError(
-                f"Solver.method = {solver.method!r} with {what}: each step of "
-                "Newton's method is solved by conjugate gradients; use 'auto' or 'cg'"
+                f"the bias has floating lines, with {name} whose current depends on the "
+                "potential of the bit line: drive every line, and cut rows off by their gates"
             )
         cell = jax.tree.map(lambda x: jnp.asarray(x, dtype), cell)
-        by_bit_line = getattr(cell, "needs_bit_voltage", False)
-        if by_bit_line and lines is not None:
-            raise ValueError(
-                f"bias has floating lines with {type(cell).__name__} cells, whose current "
-                "depends on the potential of the bit line: drive every line, and cut rows off by "
-                "their gates (`vg`)"
-            )
-        if by_bit_line:
-            solution = _solve_gated(solver, cell, g, word, bit, wires)
-        else:
-            solution = _solve_newton(solver, cell, g, word, bit, wires, lines)
-    return jax.tree.map(lambda x: x[0], solution) if batch is None else solution
+        how = _solve_gated if needs_bit_voltage(cell) else _solve_newton
+        found = how(solver, cell, g, word, bit, wires, lines)
+    return jax.tree.map(lambda x: x[0], found) if batch is None else found
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _solve(solver: Solver, g: Array, v: Array, v_bit: Array, wires: Wires) -> Solution:
     current, stats = cells(solver, True, g, v, v_bit, wires)
-    stats = jax.lax.stop_gradient(stats)
-    # |Δ I_j| = |Σ_i s_ij Δx_ij| ≤ √(Σ_i g_ij)·‖Δx‖, and ‖Δx‖ ≤ ‖residual‖.
-    total = jax.lax.stop_gradient(jnp.sqrt(jnp.sum(g, axis=0)))
-    return _solution(current, v, v_bit, wires, stats, stats.residual[:, None] * total)
+    return solution(current, v[:, :, None], v_bit[:, None, :], wires, stats, g)
 
 
 @functools.partial(jax.jit, static_argnums=0)
@@ -154,51 +110,19 @@ def _solve_newton(
     (voltage, phi), stats = newton.voltages(solver, cell, g, drive, wires, lines)
     if phi is not None:
         v, v_bit = v + phi[:, : g.shape[0]], v_bit + phi[:, g.shape[0] :]
-    stats = jax.lax.stop_gradient(stats)
-    current = cell.current(g, voltage)
-    # As for ohmic cells, with the differential conductances: to first order in the residual.
     slope = newton.conductance(cell, g, jax.lax.stop_gradient(voltage))
-    total = jax.lax.stop_gradient(jnp.sqrt(jnp.sum(slope, axis=1)))
-    return _solution(current, v, v_bit, wires, stats, stats.residual[:, None] * total)
+    current = cell.current(g, voltage)
+    return solution(current, v[:, :, None], v_bit[:, None, :], wires, stats, slope)
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _solve_gated(
-    solver: Solver, cell: Any, g: Array, v: Array, v_bit: Array, wires: Wires
+    solver: Solver, cell: Any, g: Array, v: Array, v_bit: Array, wires: Wires, _: None
 ) -> Solution:
     current, stats = gated.currents(solver, cell, g, v, v_bit, wires)
-    stats = jax.lax.stop_gradient(stats)
-    _, d, c = jax.lax.stop_gradient(gated.slopes(current, cell, g, v, v_bit, wires))
-    total = jnp.sqrt(jnp.sum(jnp.maximum(d, c), axis=1))
-    return _solution(current, v, v_bit, wires, stats, stats.residual[:, None] * total)
-
-
-def _solution(
-    current: Array, v: Array, v_bit: Array, wires: Wires, stats: Stats, bound: Array
-) -> Solution:
-    return Solution(
-        currents=jnp.sum(current, axis=1),
-        device_currents=current,
-        word_voltages=v[:, :, None] - word_drop(current, wires),
-        bit_voltages=v_bit[:, None, :] + bit_drop(current, wires),
-        error_bound=bound,
-        converged=stats.converged,
-        iterations=stats.iterations,
-        residual=stats.relative,
-    )
-
-
-def _check_cell(cell: Any) -> None:
-    name = type(cell).__name__
-    if isinstance(cell, type) or not callable(getattr(cell, "current", None)):
-        raise ValueError(
-            f"cell = {cell!r}: a cell law has a method current(g, voltage), such as jaxbar.Ohmic()"
-        )
-    if jax.tree.leaves(cell) == [cell]:
-        raise ValueError(
-            f"cell = {name}: a cell law must be a pytree of its parameters; decorate it with "
-            "jax.tree_util.register_dataclass and dataclasses.dataclass(frozen=True)"
-        )
+    slopes = jax.lax.stop_gradient(gated.slopes(current, cell, g, v, v_bit, wires))
+    slope = jnp.maximum(*slopes[1:])
+    return solution(current, v[:, :, None], v_bit[:, None, :], wires, stats, slope)
 
 
 def _opened(bias: Bias, wires: Wires) -> Wires:

@@ -83,7 +83,10 @@ def checked_wires(wires: Wires, dtype: jnp.dtype, shape: tuple[int, ...]) -> Wir
         ValueError: a resistance is negative, not finite or of a shape that does not fit.
     """
     if not isinstance(wires, Wires):
-        raise ValueError(f"wires = {wires!r}: must be a jaxbar.Wires(source, word, bit, sense)")
+        raise ValueError(
+            f"wires = {wires!r}: must be a jaxbar.Wires(source, word, bit, sense); a tile with "
+            "source lines takes jaxbar.solve_source_lines"
+        )
     m, n = shape
     for name, allowed in _shapes(shape).items():
         value = getattr(wires, name)
