@@ -52,11 +52,11 @@ def own(
         # An input that is done keeps its x: its step length is 0.
         go = rr > target**2
         q = symmetric_matvec(root_g, wires, p)
-        if project is not None:
-            q = project(q)
         alpha = jnp.where(go, rr / _sum(p * q), 0.0)
         x = x + alpha * p
         r = r - alpha * q
+        if project is not None:  # r and not q: what rounding leaves off the subspace stays small
+            r = project(r)
         new = jnp.where(go, _sum(r * r), rr)
         p = r + jnp.where(go, new / rr, 0.0) * p
         return x, r, p, steps + go[:, 0, 0], new, step + 1

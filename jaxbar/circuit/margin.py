@@ -145,8 +145,8 @@ def half_select(
     def write(row: Any, column: Any, voltage: Any) -> Bias:
         return Bias.write(shape, row, column, voltage, scheme)
 
-    if jnp.ndim(row) or jnp.ndim(column) or jnp.ndim(voltage):
-        given = [as_number(x) for x in (row, column, voltage)]
+    given = [as_number(x) for x in (row, column, voltage)]
+    if any(map(np.ndim, given)):
         for name, value, lines in zip(("row", "column"), given, shape, strict=False):
             if not jnp.issubdtype(jnp.result_type(value), jnp.integer):
                 raise ValueError(f"{name} = {value!r}: must be ints, in [0, {lines - 1}]")

@@ -106,7 +106,7 @@ def _newton(solver, cell, g, drive, wires, lines):
         residual, net, s = left
         if net is not None:
             net = jnp.where(go[:, :, 0], net, 0.0)
-        accuracy = forcing * jnp.clip(relative, 1e-4, 1.0)
+        accuracy = jnp.maximum(forcing * jnp.clip(relative, 1e-4, 1.0), rounding)
         rhs = jnp.where(go, residual, 0.0)
         found = step.take(s, wires, lines, inverse, rhs, net, accuracy, solver.max_iterations)
         return found.delta, found.phi

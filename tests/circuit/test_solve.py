@@ -128,7 +128,7 @@ def test_shapes_with_and_without_a_batch(rng):
     g, v, v_bit, wires = random_tile(rng, (5, 4), inputs=3)
     shapes = lambda s: [x.shape for x in jax.tree.leaves(s)]
     cell, line = (5, 4), (4,)
-    expected = [line, cell, cell, cell, line, (), (), ()]
+    expected = [line, cell, cell, cell, (), line, (), (), ()]
     assert shapes(jb.solve(g, v[0], wires)) == expected
     assert shapes(jb.solve(g, v[0], wires, v_bit[0])) == expected
     for count in (0, 1, 3):
