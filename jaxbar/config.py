@@ -9,12 +9,29 @@ import numpy as np
 from ._check import check_choice, check_count, check_number, concrete, is_count
 from ._device import parse_bytes
 from ._pytree import register
-from .circuit import Solver, Wires
+from .circuit import Ohmic, Solver, SourceLines, Wires, cells
+from .circuit.laws import check_cell, check_method, is_ohmic
+from .circuit.separate import check_source_cell
+from .parse import Choices
 
-MAPPINGS = ("differential", "offset")
+MAPPINGS = ("differential", "interleaved", "offset")
 SCALES = ("layer", "column")
 UNUSED = ("off", "open")
 ON_MEMORY = ("cpu", "error")
+# What a configuration file may name; a program may pass laws of its own.
+LINES = {"Wires": Wires, "SourceLines": SourceLines}
+LAWS: dict[str, type] = {
+    law.__name__: law
+    for law in (
+        cells.Ohmic,
+        cells.Sinh,
+        cells.Polynomial,
+        cells.PooleFrenkel,
+        cells.Selector,
+        cells.Transistor,
+        cells.Tabulated,
+    )
+}
 
 
 def _check_bits(name: str, bits: int | None) -> None:
@@ -66,22 +83,28 @@ class ADC:
         check_number("adc.overflow", self.overflow, lambda x: (x >= 0.0) & (x < 1.0), allowed)
 
 
-@register("wires", "r_on", "r_off", "v_max")
+@register("wires", "cell", "r_on", "r_off", "v_max")
 @dataclasses.dataclass(frozen=True)
 class CrossbarConfig:
     """The crossbar that carries a layer's weights.
 
-    A pytree whose leaves are the physical quantities (wires, r_on, r_off, v_max), so that
-    they can be swept or differentiated; all else is static.
+    A pytree whose leaves are the physical quantities (wires, cell, r_on, r_off, v_max), so
+    that they can be swept or differentiated; all else is static.
 
     Args:
         tile_shape: word lines and bit lines of a tile; default (128, 128).
-        wires: line resistances in ohm; None (default): ideal wires.
+        wires: line resistances in ohm; None (default): ideal wires. With `SourceLines` an input
+            gates the cells of its row, as a share of their conductance, while all source lines
+            are at v_max; inputs of either sign are read one after the other.
+        cell: law of the cells, see `jaxbar.circuit.cells`; default `Ohmic()`. Tiles of other
+            laws are solved for each input. Weights are mapped to g as for ohmic cells.
         r_on: lowest cell resistance in ohm; default 1e5.
         r_off: highest cell resistance in ohm, may be inf; default 1e6.
         mapping: ``"differential"`` (default): two arrays, for the positive and the negative
-            part of the weights, subtracted after the solve; ``"offset"``: one array with zero
-            at mid conductance, and the reference g_mid·Σv subtracted digitally.
+            part of the weights, subtracted after the solve; ``"interleaved"``: both parts on
+            neighbouring bit lines of one array, which share its word lines; ``"offset"``: one
+            array with zero at mid conductance, and the current of such a bit line without wires
+            subtracted digitally.
         scale: one largest weight per ``"layer"`` (default) or per ``"column"``.
         clip_percentile: the percentile of |w| in (0, 100] that is the largest weight; larger
             ones clip. None (default): no clipping.
@@ -105,7 +128,13 @@ class CrossbarConfig:
     """
 
     tile_shape: tuple[int, int] = (128, 128)
-    wires: Wires | None = None
+    wires: Wires | SourceLines | None = dataclasses.field(
+        default=None,
+        metadata={"choices": Choices("kind", "Wires", LINES)},
+    )
+    cell: Any = dataclasses.field(
+        default_factory=Ohmic, metadata={"choices": Choices("law", None, LAWS)}
+    )
     r_on: Any = 1e5
     r_off: Any = 1e6
     mapping: str = "differential"
@@ -154,8 +183,21 @@ class CrossbarConfig:
             except ValueError as error:
                 raise ValueError(f"memory_budget = {error}") from None
         check_choice("on_memory", self.on_memory, ON_MEMORY)
-        if not isinstance(self.wires, Wires | None):
-            raise ValueError(f"wires = {self.wires!r}: must be a jaxbar.Wires, or None for ideal")
+        if self.mapping == "interleaved" and self.tile_shape[1] % 2:
+            raise ValueError(
+                f"tile_shape = {self.tile_shape}: mapping = 'interleaved' takes an even number of "
+                "bit lines, in pairs"
+            )
+        if not isinstance(self.wires, Wires | SourceLines | None):
+            raise ValueError(
+                f"wires = {self.wires!r}: must be a jaxbar.Wires, a jaxbar.SourceLines, or None "
+                "for ideal"
+            )
+        check_cell(self.cell)
+        if isinstance(self.wires, SourceLines):
+            check_source_cell(self.cell)
+        if not self.is_linear:
+            check_method(self.solver, "cells that are not ohmic or source lines")
         for name in ("r_on", "v_max"):
             check_number(name, getattr(self, name), _positive, "must be > 0 and finite")
         allowed = f"ohm: must be > r_on = {self.r_on} ohm (inf is allowed)"
@@ -165,6 +207,16 @@ class CrossbarConfig:
     def replace(self, **changes: Any) -> "CrossbarConfig":
         """A copy with some fields changed, validated again."""
         return dataclasses.replace(self, **changes)
+
+    @property
+    def paired(self) -> bool:
+        """Whether a weight is the difference of two cells."""
+        return self.mapping in ("differential", "interleaved")
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the currents are linear in the inputs: tiles are then matrices."""
+        return is_ohmic(self.cell) and not isinstance(self.wires, SourceLines)
 
     @property
     def g_on(self) -> Any:

@@ -1,8 +1,8 @@
 """A weight matrix on crossbar tiles, from inputs to outputs; pure functions.
 
 The data flows one way: weights → conductances → tiles → currents → ADC → outputs. Shapes:
-K inputs and L outputs of the matrix, tiles of (m, n), P arrays (2 for "differential", 1 for
-"offset"), D = ⌈K/m⌉ tiles down and A = ⌈L/n⌉ across, B inputs at a time.
+K inputs and L outputs of the matrix, tiles of (m, n), P arrays (2 for "differential", else 1),
+D = ⌈K/m⌉ tiles down and A = ⌈L/n⌉ across (⌈2L/n⌉ for "interleaved"), B inputs at a time.
 """
 
 import dataclasses
@@ -16,13 +16,10 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from . import mapping, planning, tiling
+from . import mapping, planning, tile, tiling
 from ._device import platform
-from .circuit import Wires
 from .circuit.chunks import in_chunks
-from .circuit.currents import line_currents
 from .circuit.effective import corner
-from .circuit.wires import checked_wires
 from .config import CrossbarConfig
 from .host import on_cpu
 from .periphery import covering_range, quantize
@@ -52,7 +49,7 @@ def default_calibration(shape: tuple[int, int], config: CrossbarConfig, dtype: A
     """No scaling, and an ADC that spans the largest current of a tile without wires."""
     span = config.g_on - config.g_off
     most = config.v_max * tiling.used_corner(shape, config.tile_shape)[0]
-    most = most * (span if config.mapping == "differential" else 0.5 * span)
+    most = most * (span if config.paired else 0.5 * span)
     given = config.adc.range
     return Calibration(
         input_scale=jnp.asarray(config.input_scale, dtype),
@@ -73,19 +70,19 @@ def write(w: Array, config: CrossbarConfig) -> tuple[Array, Array]:
 def effective(g: Array, shape: tuple[int, int], config: CrossbarConfig) -> tuple[Array, Array]:
     """Written tiles (P, D, A, m, n) as signed matrices; and whether every solve converged.
 
-    Returns (D, A, m', n') in siemens, m' and n' the lines in use in the fullest tile: the
-    current of an output, signed, is the sum over the inputs of voltage times this.
+    Returns (D, A, m', n') in siemens, m' word lines and n' outputs in use in the fullest tile:
+    the current of an output, signed, is the sum over the inputs of voltage times this. Only
+    for a crossbar that `is_linear`.
     """
-    rows, columns = tiling.used_corner(shape, config.tile_shape)
+    rows, columns = tiling.used_corner(mapping.array_shape(shape, config), config.tile_shape)
     if config.wires is None:
         w, converged = g[..., :rows, :columns], jnp.asarray(True)
     else:
-        wires = checked_wires(config.wires, g.dtype, config.tile_shape)
 
-        def solve(how: Plan, wires: Wires, g: Array) -> tuple[Array, Array]:
-            return corner(how.solver, rows, columns, how.input_chunk, g, wires)
+        def solve(how: Plan, config: CrossbarConfig, g: Array) -> tuple[Array, Array]:
+            return corner(how.solver, rows, columns, how.input_chunk, g, config.wires)
 
-        w, converged = _over_tiles(solve, wires, (g,), min(rows, columns), config)
+        w, converged = _over_tiles(solve, (g,), min(rows, columns), config)
     return mapping.signed(w, mapping.mid_conductance(config), config), converged
 
 
@@ -95,30 +92,28 @@ def currents(g: Array, v: Array, config: CrossbarConfig) -> tuple[Array, Array]:
     Args:
         g: conductances (P, D, A, m, n) in siemens.
         v: word-line voltages (D, B, m) in volt.
-        config: wires, solver and memory are used.
+        config: wires, cell, solver and memory are used.
 
     Returns:
-        Currents (D, A, B, n) in ampere, and whether every solve converged.
+        Currents (D, A, B, n) in ampere, n/2 of them for "interleaved", and whether every solve
+        converged.
     """
-    if config.wires is None:
+    if config.wires is None and config.is_linear:
         i = jnp.einsum("dbm,pdamn->pdabn", v, g, precision="highest")
         converged = jnp.asarray(True)
     else:
-        wires = checked_wires(config.wires, g.dtype, config.tile_shape)
 
-        def solve(how: Plan, wires: Wires, g: Array, v: Array) -> tuple[Array, Array]:
+        def solve(how: Plan, config: CrossbarConfig, g: Array, v: Array) -> tuple[Array, Array]:
             def lines(v):
-                v_bit = jnp.zeros((v.shape[0], g.shape[1]), g.dtype)
-                i, stats = line_currents(how.solver, -2, g, v, v_bit, wires)
-                return i, stats.converged
+                return tile.bit_currents(how.solver, g, v, config)
 
             i, converged = in_chunks(lines, (v,), how.input_chunk)
             return i, converged.all()
 
         each = jnp.broadcast_to(v[None, :, None], (*g.shape[:3], *v.shape[1:]))
-        i, converged = _over_tiles(solve, wires, (g, each), v.shape[1], config)
-    reference = mapping.mid_conductance(config) * jnp.sum(v, -1)[:, None, :, None]
-    return mapping.signed(i, reference, config), converged
+        i, converged = _over_tiles(solve, (g, each), v.shape[1], config)
+    middle = tile.reference(mapping.mid_conductance(config), v, config)
+    return mapping.signed(i, middle[:, None, :, None], config), converged
 
 
 def plan(shape: tuple[int, int], inputs: int, config: CrossbarConfig, dtype: Any) -> Plan:
@@ -127,10 +122,10 @@ def plan(shape: tuple[int, int], inputs: int, config: CrossbarConfig, dtype: Any
     Raises:
         MemoryBudgetError: one input of one tile does not fit.
     """
-    down, across = tiling.tile_counts(shape, config.tile_shape)
-    tiles = (2 if config.mapping == "differential" else 1) * down * across
+    lines = mapping.array_shape(shape, config)
+    tiles = mapping.array_count(config) * math.prod(tiling.tile_counts(lines, config.tile_shape))
     if matrix_is_cheaper(inputs, shape, config):
-        inputs = min(tiling.used_corner(shape, config.tile_shape))
+        inputs = min(tiling.used_corner(lines, config.tile_shape))
     return _plan(tiles, inputs, config, dtype)
 
 
@@ -143,29 +138,30 @@ def _plan(tiles: int, inputs: int, config: CrossbarConfig, dtype: Any) -> Plan:
         solver=config.solver,
         memory_budget=config.memory_budget,
         tile_chunk=config.tile_chunk,
-        plain_wires=config.wires is None or config.wires.plain,
+        wires=config.wires,
+        cell=config.cell,
     )
 
 
 def _over_tiles(
     solve: Callable[..., tuple[Array, Array]],
-    wires: Wires,
     tiles: tuple[Array, ...],
     inputs: int,
     config: CrossbarConfig,
 ) -> tuple[Array, Array]:
-    """``solve(plan, wires, *tile)`` on each tile of arrays (P, D, A, …), as memory allows.
+    """``solve(plan, config, *tile)`` on each tile of arrays (P, D, A, …), as memory allows.
 
     Returns its first result (P, D, A, …), and whether the second holds for all tiles.
     """
     lead, dtype = tiles[0].shape[:3], tiles[0].dtype
+    config = jax.tree.map(lambda x: jnp.asarray(x, dtype), tile.checked(config, dtype))
 
-    def planned(wires: Wires, *tiles: Array, config: CrossbarConfig) -> tuple[Array, Array]:
+    def planned(config: CrossbarConfig, *tiles: Array) -> tuple[Array, Array]:
         how = _plan(math.prod(lead), inputs, config, dtype)
         flat = tuple(x.reshape(math.prod(lead), *x.shape[3:]) for x in tiles)
         # Chunks of inputs inside a tile bound the backward pass already.
         out, good = in_chunks(
-            jax.vmap(functools.partial(solve, how, wires)),
+            jax.vmap(functools.partial(solve, how, config)),
             flat,
             how.tile_chunk,
             checkpoint=how.checkpoint and how.input_chunk >= how.inputs,
@@ -174,13 +170,12 @@ def _over_tiles(
         return out.reshape(*lead, *out.shape[1:]), good.all().astype(dtype)
 
     try:
-        out, good = planned(wires, *tiles, config=config)
+        out, good = planned(config, *tiles)
     except planning.MemoryBudgetError as error:
         if config.on_memory == "error" or platform() == "cpu":
             raise
         warnings.warn(f"solved on the CPU: {error}", planning.MemoryBudgetWarning, stacklevel=2)
-        fallback = config.replace(memory_budget=None)
-        out, good = on_cpu(functools.partial(planned, config=fallback))(wires, *tiles)
+        out, good = on_cpu(planned)(config.replace(memory_budget=None), *tiles)
     return out, good > 0.5
 
 
@@ -246,14 +241,32 @@ def matmul(
         matrix, converged = effective(g, shape, config)
         y = through_effective(x, matrix, w.shape[1], largest, calibration, config)
         return y, converged
+    return through_tiles(x, g, w.shape[1], largest, calibration, config)
+
+
+@functools.partial(jax.jit, static_argnums=2)
+def through_tiles(
+    x: Array,
+    g: Array,
+    outputs: int,
+    largest: Array,
+    calibration: Calibration,
+    config: CrossbarConfig,
+) -> tuple[Array, Array]:
+    """Outputs (B, L) of inputs (B, K), each solved for on written tiles (P, D, A, m, n).
+
+    Returns them, and whether every solve converged.
+    """
     v = tiling.inputs_to_tiles(drive(x, calibration, config), config.tile_shape[0])
     i, converged = currents(g, v, config)
-    return read(i, w.shape[1], largest, calibration, config), converged
+    return read(i, outputs, largest, calibration, config), converged
 
 
 def matrix_is_cheaper(inputs: int, shape: tuple[int, ...], config: CrossbarConfig) -> bool:
     """Whether the tiles' matrices take no more solves, one a unit drive, than the inputs do."""
-    return config.wires is None or inputs >= min(tiling.used_corner(shape, config.tile_shape))
+    lines = mapping.array_shape(shape, config)
+    enough = inputs >= min(tiling.used_corner(lines, config.tile_shape))
+    return config.is_linear and (config.wires is None or enough)
 
 
 @jax.jit

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 from jax import Array
 from jax.typing import ArrayLike
 
-from . import crossbar, data, plots
-from .circuit import Solution, Wires, solve
+from . import crossbar, data, plots, tile
+from .circuit import Solution
 from .nn import ConvergenceWarning, Linear, patch_model, program, tune
 from .report import Report
 from .settings import RunSettings, TrainingSettings
@@ -181,18 +182,17 @@ def first_tile(model: Any) -> tuple[Solution, float]:
     layer = min(layers, key=lambda layer: layer.path)
     config = layer.config
     g = crossbar.write(layer.weights(), config)[0][0, 0, 0]
-    wires = Wires() if config.wires is None else config.wires
     drive = float(config.v_max)
-    return solve(g, np.full(g.shape[0], drive, g.dtype), wires, solver=config.solver), drive
+    return tile.solved(g, jnp.full(g.shape[0], drive, g.dtype), config), drive
 
 
 def _draw(folder: Path, stages: dict[str, Any], model: Any) -> list[str]:
     """Draws the plots and returns their names."""
     accuracies = {STAGES[name]: stage["accuracy"] for name, stage in stages.items()}
-    tile, drive = first_tile(model)
+    solution, drive = first_tile(model)
     figures = {
         "accuracy.png": plots.accuracy_bars(accuracies),
-        "voltages.png": plots.voltage_map(tile.cell_voltages, drive),
+        "voltages.png": plots.voltage_map(solution.cell_voltages, drive),
     }
     for name, figure in figures.items():
         figure.savefig(folder / name, dpi=150)

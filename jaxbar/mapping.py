@@ -29,17 +29,20 @@ def to_conductance(w: Array, config: CrossbarConfig) -> tuple[Array, Array]:
         config: `mapping`, `scale`, `clip_percentile`, `r_on`, `r_off` are used.
 
     Returns:
-        g (arrays, inputs, outputs) in siemens, with the array of the positive and the one of
-        the negative part for "differential", one array for "offset"; and the largest weight,
-        see `largest_weight`. Weights beyond the largest clip.
+        g (arrays, inputs, bit lines) in siemens, with the array of the positive and the one of
+        the negative part for "differential", one array for "offset", and one with both parts
+        of an output on neighbouring bit lines for "interleaved"; and the largest weight, see
+        `largest_weight`. Weights beyond the largest clip.
     """
     largest = largest_weight(w, config)
     unit = w / largest
     if config.clip_percentile is not None:
         unit = jnp.clip(unit, -1.0, 1.0)
     span = config.g_on - config.g_off
-    if config.mapping == "differential":
+    if config.paired:
         parts = jnp.stack([jnp.maximum(unit, 0.0), jnp.maximum(-unit, 0.0)])
+        if config.mapping == "interleaved":
+            parts = jnp.moveaxis(parts, 0, 2).reshape(1, *array_shape(w.shape, config))
         return config.g_off + span * parts, largest
     return (config.g_off + span * (0.5 + 0.5 * unit))[None], largest
 
@@ -47,16 +50,28 @@ def to_conductance(w: Array, config: CrossbarConfig) -> tuple[Array, Array]:
 def conductance_per_weight(largest: Array, config: CrossbarConfig) -> Array:
     """Siemens of (differential) conductance that stand for one unit of weight."""
     span = config.g_on - config.g_off
-    return (span if config.mapping == "differential" else 0.5 * span) / largest
+    return (span if config.paired else 0.5 * span) / largest
 
 
 def signed(arrays: Array, reference: Array, config: CrossbarConfig) -> Array:
     """The arrays (first axis) made one signed quantity.
 
-    "differential" subtracts the second array from the first; "offset" subtracts the
-    reference from the only one.
+    "differential" subtracts the second array from the first, "interleaved" each second bit
+    line (last axis) from the one before it; "offset" subtracts the reference from the array.
     """
+    if config.mapping == "interleaved":
+        return arrays[0][..., 0::2] - arrays[0][..., 1::2]
     return arrays[0] - (arrays[1] if config.mapping == "differential" else reference)
+
+
+def array_count(config: CrossbarConfig) -> int:
+    """Arrays that carry a weight matrix."""
+    return 2 if config.mapping == "differential" else 1
+
+
+def array_shape(shape: tuple[int, ...], config: CrossbarConfig) -> tuple[int, int]:
+    """Word lines and bit lines of each array, for a weight matrix (inputs, outputs)."""
+    return shape[0], shape[1] * (2 if config.mapping == "interleaved" else 1)
 
 
 def mid_conductance(config: CrossbarConfig) -> Array:

@@ -26,13 +26,27 @@ class _Arrays(NamedTuple):
 
 
 # By platform ("gpu" stands for all but the CPU) and method. On a CPU the kernel is interpreted.
+# Of jax 0.11 and 0.12, which differ by up to a half, the larger.
 _ARRAYS = {
-    ("cpu", "cg"): _Arrays(12.2, 3.0, 1.0),
+    ("cpu", "cg"): _Arrays(12.6, 3.0, 1.0),
     ("gpu", "cg"): _Arrays(9.9, 2.4, 1.0),
+    ("cpu", "cg_library"): _Arrays(14.2, 2.6, 1.0),
+    ("gpu", "cg_library"): _Arrays(9.9, 2.4, 1.0),
     ("cpu", "direct"): _Arrays(10.4, 3.0, 1.0),
     ("gpu", "direct"): _Arrays(11.0, 4.2, 1.0),
     ("cpu", "fused"): _Arrays(12.2, 3.0, 1.0),
     ("gpu", "fused"): _Arrays(0.0, 8.6, 1.0),
+    # Wires that are not plain, cells that are not ohmic, and lines that are not grounded.
+    ("cpu", "segments"): _Arrays(12.4, 1.6, 1.0),
+    ("gpu", "segments"): _Arrays(12.4, 1.6, 1.0),
+    ("cpu", "source_lines"): _Arrays(17.3, 8.2, 1.0),
+    ("gpu", "source_lines"): _Arrays(17.3, 8.2, 1.0),
+    ("cpu", "source_newton"): _Arrays(24.3, 11.8, 1.0),
+    ("gpu", "source_newton"): _Arrays(24.3, 11.8, 1.0),
+    ("cpu", "newton"): _Arrays(17.8, 1.4, 1.0),
+    ("gpu", "newton"): _Arrays(17.8, 1.4, 1.0),
+    ("cpu", "gated"): _Arrays(23.2, 1.4, 1.0),
+    ("gpu", "gated"): _Arrays(23.2, 1.4, 1.0),
 }
 # Workspaces of the GPU's libraries, which XLA's analysis does not count.
 _GPU_WORKSPACE = 48 * 2**20
@@ -43,7 +57,8 @@ class Need:
     """The bytes that solving tiles takes, by the chunks in which it is done.
 
     Args:
-        methods: that the program may use, as `candidates` names them.
+        methods: that the program may use, as `candidates` names them, or "segments",
+            "source_lines", "source_newton", "newton" or "gated" for what has but one.
         shape: word lines M and bit lines N of a tile.
         tiles: how many.
         inputs: how many for each tile.
@@ -117,7 +132,9 @@ class Need:
                 flight += arrays.voltages * filled
                 kept = state * self.tiles * self.inputs  # the voltages of every tile
         m, n = self.shape
-        lines = 64 * 1024 + self._item * tile_chunk * (16 * (input_chunk + 1) * (m + n) + 3 * m * n)
+        lines = 192 * 1024 + self._item * tile_chunk * (
+            16 * (input_chunk + 1) * (m + n) + 3 * m * n
+        )
         return (
             state * tile_chunk * flight
             + kept
@@ -126,8 +143,7 @@ class Need:
         )
 
     def _arrays(self, method: str) -> _Arrays:
-        family = {"cg_library": "cg", "dense": "direct"}.get(method, method)
-        return _ARRAYS[self.platform, family]
+        return _ARRAYS[self.platform, "direct" if method == "dense" else method]
 
     def _state(self, method: str) -> int:
         """One value for each cell, with the padding of the method."""

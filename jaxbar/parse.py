@@ -8,8 +8,24 @@ import operator
 import re
 import types
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+from ._check import check_choice
+
+
+class Choices(typing.NamedTuple):
+    """The classes that a section may be one of, in a field's metadata under "choices".
+
+    Args:
+        key: of the section, whose value names the class.
+        default: the class where the section lacks that key; None: it must be there.
+        classes: by name.
+    """
+
+    key: str
+    default: str | None
+    classes: Mapping[str, type]
 
 
 def documentation(kind: type) -> dict[str, str]:
@@ -34,6 +50,9 @@ def keys(kind: type, prefix: str = "") -> Iterator[tuple[str, type, str]]:
     hints = typing.get_type_hints(kind)
     for field in dataclasses.fields(kind):
         inner, _ = _options(hints[field.name])
+        choices = field.metadata.get("choices")
+        if choices is not None and choices.default is not None:
+            inner = choices.classes[choices.default]
         if dataclasses.is_dataclass(inner):
             yield from keys(typing.cast(type, inner), f"{prefix}{field.name}.")
         else:
@@ -45,7 +64,8 @@ def from_dict(kind: type, values: dict[str, Any]) -> Any:
 
     Args:
         kind: a dataclass; fields may be int, float, bool, str, tuples, dataclasses, any of
-            them or None, and Any for a number.
+            them or None, Any for a number or nested lists of them, and a class that the section
+            names where their metadata hold `Choices`.
         values: by field name. Fields that are left out keep their default.
 
     Raises:
@@ -55,8 +75,31 @@ def from_dict(kind: type, values: dict[str, Any]) -> Any:
     return _build(kind, values, "", [name for name, _, _ in keys(kind)])
 
 
+def to_dict(settings: Any) -> Any:
+    """Nested dataclasses as dicts that `from_dict` reads, but for None; arrays as lists."""
+    if isinstance(settings, list | tuple):
+        return [to_dict(x) for x in settings]
+    if hasattr(settings, "tolist"):
+        return settings.tolist()
+    if not dataclasses.is_dataclass(settings):
+        return settings
+    found = {}
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        found[field.name] = to_dict(value)
+        choices = field.metadata.get("choices")
+        if choices is not None and dataclasses.is_dataclass(value):
+            found[field.name] = {choices.key: type(value).__name__, **found[field.name]}
+    return found
+
+
 def _build(kind: type, values: dict[str, Any], prefix: str, everywhere: list[str]) -> Any:
     hints = typing.get_type_hints(kind)
+    choices = {
+        field.name: field.metadata["choices"]
+        for field in dataclasses.fields(kind)
+        if "choices" in field.metadata
+    }
     known = [field.name for field in dataclasses.fields(kind)]
     for key in values:
         if key not in known:
@@ -66,6 +109,8 @@ def _build(kind: type, values: dict[str, Any], prefix: str, everywhere: list[str
         inner, optional = _options(hints[key])
         if optional and value == "none":  # TOML has no null
             found[key] = None
+        elif key in choices:
+            found[key] = _choose(choices[key], value, prefix + key, everywhere)
         elif dataclasses.is_dataclass(inner):
             if not isinstance(value, dict):
                 raise ValueError(
@@ -81,6 +126,20 @@ def _build(kind: type, values: dict[str, Any], prefix: str, everywhere: list[str
         return kind(**found)
     except ValueError as error:
         raise ValueError(_located(str(error), kind, known, prefix)) from None
+
+
+def _choose(choices: Choices, value: Any, name: str, everywhere: list[str]) -> Any:
+    """A section as the class that it names."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{name} = {value!r}: is a section, with a key {choices.key}")
+    rest = dict(value)
+    chosen = rest.pop(choices.key, choices.default)
+    if chosen is None:
+        raise ValueError(
+            f"[{name}] lacks the key {choices.key}: must be one of {', '.join(choices.classes)}"
+        )
+    check_choice(f"{name}.{choices.key}", chosen, choices.classes)
+    return _build(choices.classes[chosen], rest, f"{name}.", everywhere)
 
 
 def _unknown(key: str, known: list[str], prefix: str, everywhere: list[str]) -> str:
@@ -117,6 +176,8 @@ def _convert(kind: Any, value: Any, key: str, about: str, optional: bool) -> Any
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if simple is float and number:
         return float(value)
+    if kind is Any and isinstance(value, list) and _are_numbers(value):
+        return value
     if simple is not None and type(value) is simple:
         return value
     if typing.get_origin(kind) is tuple and isinstance(value, list):
@@ -130,6 +191,12 @@ def _convert(kind: Any, value: Any, key: str, about: str, optional: bool) -> Any
             )
     allowed = _name(kind) + (' or "none"' if optional else "")
     raise ValueError(f"{key} = {value!r}: must be {allowed}" + (f" ({about})" if about else ""))
+
+
+def _are_numbers(value: Any) -> bool:
+    if isinstance(value, list):
+        return all(map(_are_numbers, value))
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _name(kind: Any) -> str:

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 
 from ._check import check_count
 from ._device import SHARE, device, format_bytes, free_bytes, parse_bytes
-from .circuit import Solver
+from .circuit import Solver, SourceLines, Wires
+from .circuit.laws import check_method, is_ohmic, needs_bit_voltage
 from .circuit.solver import candidates
 from .memory import Need
 
@@ -76,7 +77,8 @@ def plan(
     gradient: bool = True,
     memory_budget: int | str | None = None,
     tile_chunk: int | None = None,
-    plain_wires: bool = True,
+    wires: Wires | SourceLines | None = None,
+    cell: Any = None,
     on: Any = None,
 ) -> Plan:
     """The chunks in which tiles are solved for their inputs, and the memory that it takes.
@@ -94,7 +96,8 @@ def plan(
             on the device.
         tile_chunk: tiles in flight at most; None (default): as many as fit on a GPU, and one
             on a CPU, which is fastest while one tile's state stays in its cache.
-        plain_wires: whether the wires are four scalars; default True.
+        wires: of the tiles, whose kind matters; default four scalars.
+        cell: law of the cells, whose kind matters; default ohmic.
         on: a jax device; default the one that compiled functions run on.
 
     Raises:
@@ -124,7 +127,7 @@ def plan(
         platform = "cpu" if on.platform == "cpu" else "gpu"
         return Need(methods, shape, tiles, inputs, dtype, gradient, platform)
 
-    methods = candidates(solver, shape, dtype, inputs, plain_wires)
+    methods = _methods(solver, shape, dtype, inputs, wires, cell)
     need = need_of(*methods)
     found = _fit(need, budget, most)
     if len(methods) > 1:
@@ -149,6 +152,28 @@ def plan(
         budget=budget,
         device=on.device_kind,
     )
+
+
+def _methods(
+    solver: Solver,
+    shape: tuple[int, int],
+    dtype: Any,
+    inputs: int,
+    wires: Wires | SourceLines | None,
+    cell: Any,
+) -> tuple[str, ...]:
+    """What `Need` calls the methods that a program may use."""
+    linear = cell is None or is_ohmic(cell)
+    if not linear:
+        check_method(solver, f"{type(cell).__name__} cells")
+    if isinstance(wires, SourceLines):
+        check_method(solver, "source lines")
+        return ("source_lines",) if linear else ("source_newton",)
+    if not linear:
+        return ("gated",) if needs_bit_voltage(cell) else ("newton",)
+    plain = wires is None or wires.plain
+    methods = candidates(solver, shape, dtype, inputs, plain)
+    return methods if plain else ("segments",)
 
 
 def _budget(memory_budget: int | str | None, on: Any) -> int:

@@ -1,6 +1,5 @@
 """What a run has found so far, in a JSON file that is complete after every change."""
 
-import dataclasses
 import json
 import math
 import os
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import jax
+
+from .parse import to_dict
 
 _PACKAGES = ("jaxbar", "jax", "jaxlib", "flax", "optax", "numpy")
 
@@ -40,7 +41,7 @@ class Report:
         device = jax.devices()[0]
         self.content: dict[str, Any] = {
             "status": "running",
-            "settings": dataclasses.asdict(settings),
+            "settings": to_dict(settings),
             "versions": {
                 "python": platform.python_version(),
                 **{name: package_version(name) for name in _PACKAGES},

@@ -77,7 +77,12 @@ def test_the_leaves_are_physical():
         (lambda: jb.CrossbarConfig(tile_chunk=1.5), "tile_chunk", "1.5", "an int ≥ 1, or None"),
         (lambda: jb.CrossbarConfig(dac=8), "dac", "8", "a jaxbar.DAC"),
         (lambda: jb.CrossbarConfig(solver=None), "solver", "None", "a jaxbar.Solver"),
-        (lambda: jb.CrossbarConfig(wires=[1.0]), "wires", "[1.0]", "jaxbar.Wires, or None"),
+        (
+            lambda: jb.CrossbarConfig(wires=[1.0]),
+            "wires",
+            "[1.0]",
+            "a jaxbar.Wires, a jaxbar.SourceLines, or None",
+        ),
     ],
 )
 def test_errors_name_argument_value_and_remedy(make, name, value, remedy):

@@ -34,7 +34,7 @@ def _plan(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(rows, indent=2))
         return 0
-    if chosen.crossbar.wires is None:
+    if chosen.crossbar.wires is None and chosen.crossbar.is_linear:
         print("the wires are ideal: no tile is solved")
     console().print(_table(rows))
     return 0
@@ -59,7 +59,7 @@ def _row(
     chosen: settings.RunSettings,
 ) -> dict[str, Any]:
     how: Plan = crossbar.plan(shape, inputs, chosen.crossbar, jnp.float32)
-    filled = shape[0] * shape[1] * (2 if chosen.crossbar.mapping == "differential" else 1)
+    filled = shape[0] * shape[1] * (2 if chosen.crossbar.paired else 1)
     cells = how.tiles * chosen.crossbar.tile_shape[0] * chosen.crossbar.tile_shape[1]
     return {
         "work": what,

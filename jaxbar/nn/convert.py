@@ -67,7 +67,8 @@ def reconfigure[Model: nnx.Module](model: Model, **changes: Any) -> Model:
 def program(model: nnx.Module, key: Any = None) -> Any:
     """A copy of a crossbar model with its conductances written and its tiles solved.
 
-    An evaluation is then matrix products. The copy no longer follows the weights.
+    An evaluation is then matrix products, or a solve for each input where the tiles are not
+    linear. The copy no longer follows the weights.
 
     Args:
         model: from `patch_model`.

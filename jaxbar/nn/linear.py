@@ -153,24 +153,30 @@ class Linear(nnx.Module):
 
 
 class ProgrammedLinear(nnx.Module):
-    """A `Linear` whose conductances are written; an evaluation is matrix products.
+    """A `Linear` whose conductances are written.
+
+    An evaluation is matrix products if the tiles are linear in their inputs, that is if their
+    cells are ohmic and on word lines; others are solved for each input.
 
     Attributes:
         conductance: of every cell (arrays, tiles down, tiles across, m, n), siemens.
-        effective: the tiles as signed matrices (down, across, m', n'), siemens.
+        effective: the tiles as signed matrices (down, across, m', n'), siemens; None where they
+            are not linear.
     """
 
     def __init__(self, layer: Linear):
         config = layer.config
         g, largest = crossbar.write(layer.weights(), config)
-        matrix, converged = crossbar.effective(g, layer.kernel.shape, config)
-        warn_unconverged(converged, layer.path)
+        matrix = None
+        if config.is_linear:
+            matrix, converged = crossbar.effective(g, layer.kernel.shape, config)
+            warn_unconverged(converged, layer.path)
         self.in_features, self.out_features = layer.in_features, layer.out_features
         self.path, self.dtype, self.bias = layer.path, layer.dtype, layer.bias
         self.param_dtype = layer.kernel.dtype
         self.physical, self.calibrated = layer.physical, layer.calibrated
         self.conductance = Programmed(g)
-        self.effective = Programmed(matrix)
+        self.effective = None if matrix is None else Programmed(matrix)
         self.largest = Programmed(largest)
 
     @property
@@ -180,14 +186,13 @@ class ProgrammedLinear(nnx.Module):
 
     def __call__(self, x: ArrayLike) -> Array:
         """Outputs (…, L) of inputs (…, K)."""
-        y = crossbar.through_effective(
-            _rows(x, self.in_features, self.path),
-            self.effective[...],
-            self.out_features,
-            self.largest[...],
-            self.calibrated.get_value(),
-            self.config,
-        )
+        rows = _rows(x, self.in_features, self.path)
+        how = self.out_features, self.largest[...], self.calibrated.get_value(), self.config
+        if self.effective is not None:
+            y = crossbar.through_effective(rows, self.effective[...], *how)
+        else:
+            y, converged = crossbar.through_tiles(rows, self.conductance[...], *how)
+            warn_unconverged(converged, self.path)
         return _finish(y, x, self.param_dtype, self.bias, self.dtype)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
-from ..._check import check_number
+from ..._check import as_number, check_number
 from ..._pytree import register
 from .common import allowed, check_finite, check_positive, same_dtype
 
@@ -54,6 +54,7 @@ class Transistor:
     needs_bit_voltage: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "vg", as_number(self.vg))
         check_finite("Transistor.vg", self.vg, "V")
         check_finite("Transistor.vto", self.vto, "V")
         check_positive("Transistor.kp", self.kp, "A/V²")
@@ -88,13 +89,14 @@ class Transistor:
         siemens, u, bit, vg, vto, kp, w_over_l, lam = same_dtype(
             g, voltage, bit_voltage, self.vg, self.vto, self.kp, self.w_over_l, self.lam
         )
-        if vg.ndim == 1:  # one for each row
+        if vg.ndim:  # one for each row
+            rows = jnp.broadcast_shapes(siemens.shape, u.shape, bit.shape)[-2:-1]
+            if vg.shape != rows:
+                raise ValueError(
+                    f"Transistor.vg has shape {vg.shape}: must be a scalar or {rows}, one gate "
+                    "voltage for each word line; use jax.vmap over the cells for more"
+                )
             vg = vg[:, None]
-        elif vg.ndim:
-            raise ValueError(
-                f"Transistor.vg has shape {vg.shape}: must be a scalar or (M,), one gate voltage "
-                "for each word line; use jax.vmap over the cells for more"
-            )
         return jnp.broadcast_arrays(siemens, u, vg - vto - bit, kp * w_over_l, lam)
 
 
