@@ -23,7 +23,9 @@ from .circuit import solve_source_lines as solve_source_lines
 from .config import ADC as ADC
 from .config import DAC as DAC
 from .config import CrossbarConfig as CrossbarConfig
+from .nn import Power as Power
 from .nn import patch_model as patch_model
+from .nn import power as power
 from .nn import program as program
 from .nn import reconfigure as reconfigure
 from .nn import tune as tune

@@ -116,6 +116,36 @@ def currents(g: Array, v: Array, config: CrossbarConfig) -> tuple[Array, Array]:
     return mapping.signed(i, middle[:, None, :, None], config), converged
 
 
+@jax.jit
+def power(
+    x: Array, g: Array, calibration: Calibration, config: CrossbarConfig
+) -> tuple[tuple[Array, Array], Array]:
+    """The power of cells and wires (P, D, A) in watt, the mean of inputs (B, K), B ≥ 1.
+
+    Args:
+        x: inputs (B, K).
+        g: conductances (P, D, A, m, n) in siemens.
+        calibration: whose input scale is used.
+        config: the crossbar.
+
+    Returns:
+        The two powers, and whether every solve converged.
+    """
+    v = tiling.inputs_to_tiles(drive(x, calibration, config), config.tile_shape[0])
+
+    def solve(how: Plan, config: CrossbarConfig, g: Array, v: Array) -> tuple[Array, Array]:
+        def lines(v):
+            parts, converged = tile.power(how.solver, g, v, config)
+            return jnp.stack(parts, -1), converged
+
+        parts, converged = in_chunks(lines, (v,), how.input_chunk)
+        return jnp.mean(parts, 0), converged.all()
+
+    each = jnp.broadcast_to(v[None, :, None], (*g.shape[:3], *v.shape[1:]))
+    parts, converged = _over_tiles(solve, (g, each), v.shape[1], config)
+    return (parts[..., 0], parts[..., 1]), converged
+
+
 def plan(shape: tuple[int, int], inputs: int, config: CrossbarConfig, dtype: Any) -> Plan:
     """How the tiles of a weight matrix (K, L) are solved for a number of inputs.
 

@@ -69,8 +69,9 @@ def from_dict(kind: type, values: dict[str, Any]) -> Any:
         values: by field name. Fields that are left out keep their default.
 
     Raises:
-        ValueError: a key is unknown (the message names the nearest known one), or a value is
-            of the wrong type or not allowed (it names the key, the value and what is allowed).
+        ValueError: a key is unknown (the message names the nearest known one) or lacking, or a
+            value is of the wrong type or not allowed (it names the key, the value and what is
+            allowed).
     """
     return _build(kind, values, "", [name for name, _, _ in keys(kind)])
 
@@ -122,10 +123,21 @@ def _build(kind: type, values: dict[str, Any], prefix: str, everywhere: list[str
         else:
             about = documentation(kind).get(key, "").split(". ")[0].rstrip(".")
             found[key] = _convert(inner, value, prefix + key, about, optional)
+    _check_complete(kind, found, prefix)
     try:
         return kind(**found)
     except ValueError as error:
         raise ValueError(_located(str(error), kind, known, prefix)) from None
+
+
+def _check_complete(kind: type, found: dict[str, Any], prefix: str) -> None:
+    """Raises ValueError if a field without a default was not given."""
+    no = dataclasses.MISSING
+    for field in dataclasses.fields(kind):
+        if field.default is no and field.default_factory is no and field.name not in found:
+            about = documentation(kind).get(field.name, "").split(". ")[0].rstrip(".")
+            where = f"[{prefix[:-1]}]" if prefix else "the top level"
+            raise ValueError(f"{where} lacks the key {field.name} ({about})")
 
 
 def _choose(choices: Choices, value: Any, name: str, everywhere: list[str]) -> Any:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -69,6 +70,21 @@ def reference(g: Array, v: Array, config: CrossbarConfig) -> Array:
         g = jnp.broadcast_to(g, (*v.shape, 1))
         return jnp.sum(config.cell.current(g, v[..., None], jnp.zeros_like(g)), (-2, -1))
     return jnp.sum(config.cell.current(g, v), -1)
+
+
+def power(
+    solver: Solver, g: Array, v: Array, config: CrossbarConfig
+) -> tuple[tuple[Array, Array], Array]:
+    """What cells and wires of a tile g (M, N) dissipate, (B,) W each, and what converged (B,).
+
+    Of one read; with source lines of the two that inputs of both signs take.
+    """
+    signs = (1, -1) if isinstance(config.wires, SourceLines) else (1,)
+    how = config.replace(solver=solver)
+    reads = [solved(g, jnp.maximum(s * v, 0.0) if len(signs) > 1 else v, how) for s in signs]
+    all_reads = jax.tree.map(lambda *x: jnp.stack(x), *reads)
+    cells, wires = jnp.sum(all_reads.cell_power, 0), jnp.sum(all_reads.wire_power, 0)
+    return (cells, wires), all_reads.converged.all(0)
 
 
 def solved(g: Array, v: Array, config: CrossbarConfig) -> Solution:

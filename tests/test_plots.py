@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+import jaxbar as jb
 from jaxbar import plots
 
 
@@ -73,9 +74,75 @@ def test_given_axes_are_drawn_on(tmp_path):
 
 @pytest.mark.parametrize(
     "draw",
-    [lambda: plots.accuracy_bars({"a": 0.5}), lambda: plots.voltage_map(np.ones((2, 2)), 1.0)],
+    [
+        lambda: plots.accuracy_bars({"a": 0.5}),
+        lambda: plots.voltage_map(np.ones((2, 2)), 1.0),
+        lambda: plots.iv(jb.Ohmic(), 1e-4),
+        lambda: plots.stress_map(np.ones((2, 2)), 0, 0),
+    ],
 )
 def test_missing_matplotlib_names_the_extra(monkeypatch, draw):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'jaxbar\[plot\]'"):
         draw()
+
+
+def test_currents_of_cells():
+    ax = plots.iv(jb.Sinh(4.0), [1e-5, 1e-4], 0.5).axes[0]
+    for line, g in zip(ax.lines[:2], (1e-4, 1e-5), strict=True):  # highest first, darkest
+        v, current = line.get_data()
+        np.testing.assert_allclose(v[[0, -1]], [-0.5, 0.5])
+        np.testing.assert_allclose(current, g * np.sinh(4 * v) / 4, rtol=1e-5, atol=1e-12)
+    assert float(ax.lines[0].get_color()) < float(ax.lines[1].get_color())
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["100 µS", "10 µS"]
+    assert ax.get_title() == "Sinh"
+    assert plots.iv(jb.Ohmic(), 1e-4).axes[0].get_legend() is None
+
+
+def test_current_of_a_gated_cell_on_a_logarithm():
+    cell = jb.Transistor(1.2)
+    ax = plots.iv(cell, 1e-3, 1.5, -0.5, log=True).axes[0]
+    v, current = ax.lines[0].get_data()
+    assert ax.get_yscale() == "log" and v[0] == -0.5
+    expected = np.abs(cell.current(np.full_like(v, 1e-3)[:, None, None], v[:, None, None], 0.0))
+    np.testing.assert_allclose(current, np.where(v == 0, np.nan, expected[:, 0, 0]), rtol=1e-5)
+
+
+def test_wrong_currents_of_cells():
+    for args, message in (
+        ((jb.Sinh, 1e-4), "a cell law has a method"),
+        ((jb.Sinh(1.0), [1e-4, 0.0]), r"g\[1\] = 0.0: must be finite and > 0, in S"),
+        ((jb.Sinh(1.0), 1e-4, -1.0), "v_max = -1.0: must be finite and > 0, in V"),
+        ((jb.Sinh(1.0), 1e-4, 1.0, 1.0), "v_min = 1.0 V: must be below v_max"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            plots.iv(*args)
+
+
+def test_map_of_stress():
+    g = np.full((3, 4), 1e-5)
+    stress = jb.half_select(g, 1, 2, -1.2, jb.Wires()).cell_voltages
+    figure = plots.stress_map(stress, 1, 2)
+    ax, bar = figure.axes
+    shown = ax.images[0].get_array()
+    expected = np.zeros((3, 4))
+    expected[1], expected[:, 2], expected[1, 2] = 50, 50, 100
+    np.testing.assert_allclose(shown, expected, atol=1e-4)
+    assert ax.images[0].get_clim() == (0.0, 100.0)
+    assert [line.get_xydata().tolist() for line in ax.lines] == [[[2.0, 1.0]]]
+    assert ax.get_title() == "the others bear up to 50.0 %"
+    assert "-1.2 V" in bar.get_ylabel()
+    assert plots.stress_map([[0.5]], 0, 0).axes[0].get_title() == "the only cell"
+    assert plots.stress_map([[0.5, 1.0]], 0, 0).axes[0].images[0].get_clim() == (0.0, 200.0)
+
+
+def test_wrong_maps_of_stress():
+    for args, message in (
+        ((np.ones(3), 0, 0), r"voltages has shape \(3,\)"),
+        ((np.ones((3, 4)), 3, 0), r"row = 3: must be in \[0, 2\]"),
+        ((np.ones((3, 4)), 0, -1), r"column = -1: must be in \[0, 3\]"),
+        ((np.zeros((3, 4)), 1, 1), "the cell at row 1, column 1 is at 0 V"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            plots.stress_map(*args)

@@ -7,3 +7,5 @@ from .convert import reconfigure as reconfigure
 from .linear import ConvergenceWarning as ConvergenceWarning
 from .linear import Linear as Linear
 from .linear import ProgrammedLinear as ProgrammedLinear
+from .power import Power as Power
+from .power import power as power

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from .linear import Linear, observer
+from .linear import Linear, ProgrammedLinear, observer
 
 
 def tune[Model: nnx.Module](model: Model, *args: Any, **kwargs: Any) -> Model:
@@ -25,11 +25,14 @@ def tune[Model: nnx.Module](model: Model, *args: Any, **kwargs: Any) -> Model:
         The model.
 
     Raises:
-        ValueError: inside `jax.jit` and the like, or the model ran no crossbar layer.
+        ValueError: inside `jax.jit` and the like, the model ran no crossbar layer, or one that is
+            programmed already.
     """
     seen: dict[int, list[jax.Array]] = {}
 
-    def calibrate(layer: Linear, x: jax.Array) -> jax.Array:
+    def calibrate(layer: Linear | ProgrammedLinear, x: jax.Array) -> jax.Array:
+        if isinstance(layer, ProgrammedLinear):
+            raise ValueError(f"{layer.path} is programmed: tune the model, then program it")
         if isinstance(x, jax.core.Tracer):
             raise ValueError(f"{layer.path}: tune runs the model itself; call it outside jit")
         inputs = seen.setdefault(id(layer), [])

@@ -30,10 +30,9 @@ class Programmed(nnx.Variable):
     """What `program` has written: conductances and the matrices they make."""
 
 
-# Set by `tune`: called with a layer and its inputs (B, K) in place of the product; gives (B, L).
-observer: ContextVar[Callable[["Linear", Array], Array] | None] = ContextVar(
-    "observer", default=None
-)
+# Set by `tune` and `power`: called with a layer and its inputs (B, K) in place of the product;
+# gives (B, L).
+observer: ContextVar[Callable[[Any, Array], Array] | None] = ContextVar("observer", default=None)
 
 
 class Linear(nnx.Module):
@@ -140,15 +139,21 @@ class Linear(nnx.Module):
         self.calibrated.set_value(new)
         return y
 
+    def conductances(self) -> Array:
+        """Of every cell (arrays, tiles down, tiles across, m, n), siemens."""
+        return crossbar.write(self.weights(), self.config)[0]
+
+    def product(self, x: Array) -> Array:
+        """Outputs (B, L) of inputs (B, K), without the bias."""
+        y, converged = crossbar.matmul(x, self.weights(), self.calibration, self.config)
+        warn_unconverged(converged, self.path)
+        return y
+
     def __call__(self, x: ArrayLike) -> Array:
         """Outputs (…, L) of inputs (…, K)."""
         rows = _rows(x, self.in_features, self.path)
-        calibrate = observer.get()
-        if calibrate is not None:
-            y = calibrate(self, rows)
-        else:
-            y, converged = crossbar.matmul(rows, self.weights(), self.calibration, self.config)
-            warn_unconverged(converged, self.path)
+        observe = observer.get()
+        y = self.product(rows) if observe is None else observe(self, rows)
         return _finish(y, x, self.kernel.dtype, self.bias, self.dtype)
 
 
@@ -184,15 +189,29 @@ class ProgrammedLinear(nnx.Module):
         """The crossbar in force."""
         return self.physical.get_value()
 
+    @property
+    def calibration(self) -> crossbar.Calibration:
+        """The calibration in force."""
+        return self.calibrated.get_value()
+
+    def conductances(self) -> Array:
+        """Of every cell (arrays, tiles down, tiles across, m, n), siemens."""
+        return self.conductance[...]
+
+    def product(self, x: Array) -> Array:
+        """Outputs (B, L) of inputs (B, K), without the bias."""
+        how = self.out_features, self.largest[...], self.calibration, self.config
+        if self.effective is not None:
+            return crossbar.through_effective(x, self.effective[...], *how)
+        y, converged = crossbar.through_tiles(x, self.conductance[...], *how)
+        warn_unconverged(converged, self.path)
+        return y
+
     def __call__(self, x: ArrayLike) -> Array:
         """Outputs (…, L) of inputs (…, K)."""
         rows = _rows(x, self.in_features, self.path)
-        how = self.out_features, self.largest[...], self.calibrated.get_value(), self.config
-        if self.effective is not None:
-            y = crossbar.through_effective(rows, self.effective[...], *how)
-        else:
-            y, converged = crossbar.through_tiles(rows, self.conductance[...], *how)
-            warn_unconverged(converged, self.path)
+        observe = observer.get()
+        y = self.product(rows) if observe is None else observe(self, rows)
         return _finish(y, x, self.param_dtype, self.bias, self.dtype)
 
 

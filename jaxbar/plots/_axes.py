@@ -18,3 +18,12 @@ def axes(ax: Any, width: float, height: float) -> Any:
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError("plots need matplotlib: pip install 'jaxbar[plot]'") from error
     return Figure(figsize=(width, height), layout="constrained").subplots()
+
+
+def with_unit(ax: Any, unit: str) -> Any:
+    """The Figure, its y axis in a unit."""
+    from matplotlib.ticker import EngFormatter
+
+    ax.yaxis.set_major_formatter(EngFormatter(unit))
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax.figure

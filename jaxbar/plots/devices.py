@@ -9,7 +9,7 @@ from jax.typing import ArrayLike
 from .._check import check_count
 from ..devices import Device
 from ..devices.parameters import check_entries
-from ._axes import axes
+from ._axes import axes, with_unit
 
 
 def hysteresis_loop(
@@ -52,7 +52,7 @@ def hysteresis_loop(
     if cycles > 1:
         ax.legend(frameon=False)
     ax.set(xlabel="voltage (V)", ylabel="current", title=f"sine of {_hertz(frequency)}")
-    return _finish(ax, "A")
+    return with_unit(ax, "A")
 
 
 def bipolar_switching(
@@ -81,7 +81,7 @@ def bipolar_switching(
     ax.legend(frameon=False)
     title = f"triangle of {_hertz(frequency)}"
     ax.set(xlabel="voltage (V)", ylabel="magnitude of the current", title=title)
-    return _finish(ax, "A")
+    return with_unit(ax, "A")
 
 
 def pulse_response(
@@ -121,7 +121,7 @@ def pulse_response(
     low, high = np.abs(v).min(), np.abs(v).max()
     volts = f"{high:.3g} V" if low == high else f"{low:.3g} to {high:.3g} V"
     ax.set(xlabel="pulse", ylabel="conductance", title=f"pulses of {volts}")
-    return _finish(ax, "S")
+    return with_unit(ax, "S")
 
 
 def _sweep(
@@ -159,12 +159,3 @@ def _hertz(frequency: float) -> str:
     from matplotlib.ticker import EngFormatter
 
     return EngFormatter("Hz")(frequency)
-
-
-def _finish(ax: Any, unit: str) -> Any:
-    """The Figure, its y axis in a unit."""
-    from matplotlib.ticker import EngFormatter
-
-    ax.yaxis.set_major_formatter(EngFormatter(unit))
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax.figure
