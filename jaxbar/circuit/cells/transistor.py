@@ -110,12 +110,14 @@ def _memristor(g: Array, u: Array, b: Array, beta: Array, lam: Array) -> Array:
     """The memristor's voltage w: g·w = I(u − w, b)."""
     w = _without_modulation(g, u, b, beta)
     low, high = jnp.minimum(u, 0.0), jnp.maximum(u, 0.0)
-    for _ in range(_STEPS):
+
+    def improved(_: Any, w: Array) -> Array:
         current, slope, *_ = _channel(u - w, b, beta, lam)
         total = g + slope
         step = (current - g * w) / jnp.where(total > 0, total, 1.0)
-        w = jnp.clip(w + jnp.where(lam > 0, step, 0.0), low, high)
-    return w
+        return jnp.clip(w + jnp.where(lam > 0, step, 0.0), low, high)
+
+    return jax.lax.fori_loop(0, jnp.where(jnp.any(lam > 0), _STEPS, 0), improved, w)
 
 
 @_memristor.defjvp
