@@ -1,6 +1,8 @@
 """jaxbar: exact, differentiable memristive crossbar tiles in JAX."""
 
+from . import devices as devices
 from . import nn as nn
+from . import nonideal as nonideal
 from .circuit import Bias as Bias
 from .circuit import Ohmic as Ohmic
 from .circuit import Polynomial as Polynomial
@@ -24,12 +26,17 @@ from .config import ADC as ADC
 from .config import DAC as DAC
 from .config import CrossbarConfig as CrossbarConfig
 from .nn import Power as Power
+from .nn import at_time as at_time
 from .nn import patch_model as patch_model
 from .nn import power as power
 from .nn import program as program
+from .nn import reading as reading
 from .nn import reconfigure as reconfigure
 from .nn import tune as tune
+from .nn import written as written
 from .planning import MemoryBudgetError as MemoryBudgetError
 from .planning import MemoryBudgetWarning as MemoryBudgetWarning
 from .planning import Plan as Plan
 from .planning import plan as plan
+from .programming import WriteVerify as WriteVerify
+from .programming import write_verify as write_verify

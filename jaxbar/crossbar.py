@@ -215,10 +215,20 @@ def drive(x: Array, calibration: Calibration, config: CrossbarConfig) -> Array:
 
 
 def read(
-    i: Array, outputs: int, largest: Array, calibration: Calibration, config: CrossbarConfig
+    i: Array,
+    outputs: int,
+    largest: Array,
+    calibration: Calibration,
+    config: CrossbarConfig,
+    factor: Array | None = None,
 ) -> Array:
-    """Signed currents (D, A, B, n) through the ADCs and added up: outputs (B, L)."""
+    """Signed currents (D, A, B, n) through the ADCs and added up: outputs (B, L).
+
+    factor: of the outputs of each tile, digitally, broadcast to the currents.
+    """
     i = quantize(i, calibration.adc_range, config.adc.bits)
+    if factor is not None:
+        i = i * factor[..., : i.shape[-1]]
     return decode(tiling.outputs_from_tiles(jnp.sum(i, 0), outputs), largest, calibration, config)
 
 
@@ -237,16 +247,22 @@ def through_effective(
     largest: Array,
     calibration: Calibration,
     config: CrossbarConfig,
+    factor: Array | None = None,
 ) -> Array:
-    """Outputs (B, L) of inputs (B, K) through effective matrices w (D, A, m', n')."""
+    """Outputs (B, L) of inputs (B, K) through effective matrices w (D, A, m', n').
+
+    factor: as of `read`.
+    """
     v = drive(x, calibration, config)
     if config.adc.bits is None:  # nothing happens between the tiles: one matrix product
+        if factor is not None:
+            w = w * factor[..., : w.shape[-1]]
         matrix = tiling.from_tiles(w, (x.shape[1], outputs))
         i = jnp.matmul(v, matrix, precision="highest")
         return decode(i, largest, calibration, config)
     tiles = tiling.inputs_to_tiles(v, w.shape[-2])
     i = jnp.einsum("dbm,damn->dabn", tiles, w, precision="highest")
-    return read(i, outputs, largest, calibration, config)
+    return read(i, outputs, largest, calibration, config, factor)
 
 
 @jax.jit
@@ -282,14 +298,15 @@ def through_tiles(
     largest: Array,
     calibration: Calibration,
     config: CrossbarConfig,
+    factor: Array | None = None,
 ) -> tuple[Array, Array]:
     """Outputs (B, L) of inputs (B, K), each solved for on written tiles (P, D, A, m, n).
 
-    Returns them, and whether every solve converged.
+    factor: as of `read`. Returns the outputs, and whether every solve converged.
     """
     v = tiling.inputs_to_tiles(drive(x, calibration, config), config.tile_shape[0])
     i, converged = currents(g, v, config)
-    return read(i, outputs, largest, calibration, config), converged
+    return read(i, outputs, largest, calibration, config, factor), converged
 
 
 def matrix_is_cheaper(inputs: int, shape: tuple[int, ...], config: CrossbarConfig) -> bool:

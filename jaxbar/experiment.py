@@ -17,7 +17,7 @@ from jax.typing import ArrayLike
 
 from . import crossbar, data, plots, tile
 from .circuit import Solution
-from .nn import ConvergenceWarning, Linear, patch_model, program, tune
+from .nn import ConvergenceWarning, Linear, Written, patch_model, program, tune, written
 from .report import Report
 from .settings import RunSettings, TrainingSettings
 from .training import MLP, accuracy, fit
@@ -97,8 +97,13 @@ def _stages(settings: RunSettings, report: Report, progress: Progress) -> Any:
         )
 
     def deployed(model: Any) -> Any:
-        """Written into the cells, if that is less work than to solve for each test image."""
+        """Written into the cells, if that changes them or saves solves for each test image."""
         return program(model, writing) if _is_worth_it(model, len(images.x_test)) else model
+
+    def described(found: dict[str, Any], model: Any) -> None:
+        """Adds how the cells were written, if they are not simply at their targets."""
+        if settings.crossbar.is_written:
+            found["written"] = {name: _numbers(layer) for name, layer in written(model).items()}
 
     def tested(model: Any) -> float:
         return accuracy(model, images.x_test, images.y_test)
@@ -114,9 +119,10 @@ def _stages(settings: RunSettings, report: Report, progress: Progress) -> Any:
         analog = patch_model(digital, settings.crossbar)
         found["uncalibrated"] = tested(deployed(analog))
         tune(analog, tuned_on)
-        written = deployed(analog)
-        found["accuracy"] = tested(written)
-        found["output_error"] = output_error(digital, written, images.x_test)
+        chip = deployed(analog)
+        found["accuracy"] = tested(chip)
+        found["output_error"] = output_error(digital, chip, images.x_test)
+        described(found, chip)
         progress("map and calibrate", 1, 1)
 
     if not settings.retraining.epochs:
@@ -124,17 +130,30 @@ def _stages(settings: RunSettings, report: Report, progress: Progress) -> Any:
     with _stage(report, "retrained") as found:
         losses = train("train through the wires", analog, settings.retraining, analog_order)
         tune(analog, tuned_on)
-        found["accuracy"] = tested(deployed(analog))
+        chip = deployed(analog)
+        found["accuracy"] = tested(chip)
         found["losses"] = losses
+        described(found, chip)
     return analog
 
 
 def _is_worth_it(model: Any, inputs: int) -> bool:
-    """Whether the matrices of a model's tiles take fewer solves than so many inputs do."""
+    """Whether writing changes a model, or takes fewer solves than so many inputs do."""
     layers = [node for _, node in nnx.iter_graph(model) if isinstance(node, Linear)]
     return all(
-        crossbar.matrix_is_cheaper(inputs, layer.kernel.shape, layer.config) for layer in layers
+        layer.config.is_written
+        or crossbar.matrix_is_cheaper(inputs, layer.kernel.shape, layer.config)
+        for layer in layers
     )
+
+
+def _numbers(layer: Written) -> dict[str, float | int | None]:
+    """What JSON can hold, of a layer that was written; None for what there is none of."""
+    numbers = {name: getattr(layer, name) for name in Written.__dataclass_fields__}
+    return {
+        name: None if x is None or not np.isfinite(x) else np.asarray(x).item()
+        for name, x in numbers.items()
+    }
 
 
 def sizes(settings: RunSettings) -> tuple[int, ...]:

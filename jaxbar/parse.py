@@ -8,7 +8,7 @@ import operator
 import re
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ._check import check_choice
@@ -17,15 +17,17 @@ from ._check import check_choice
 class Choices(typing.NamedTuple):
     """The classes that a section may be one of, in a field's metadata under "choices".
 
+    A field that is a tuple takes a list of such sections.
+
     Args:
         key: of the section, whose value names the class.
         default: the class where the section lacks that key; None: it must be there.
-        classes: by name.
+        classes: by name; a function in their place takes simple values and may make several.
     """
 
     key: str
     default: str | None
-    classes: Mapping[str, type]
+    classes: Mapping[str, Callable[..., Any]]
 
 
 def documentation(kind: type) -> dict[str, str]:
@@ -52,7 +54,7 @@ def keys(kind: type, prefix: str = "") -> Iterator[tuple[str, type, str]]:
         inner, _ = _options(hints[field.name])
         choices = field.metadata.get("choices")
         if choices is not None and choices.default is not None:
-            inner = choices.classes[choices.default]
+            inner = typing.cast(type, choices.classes[choices.default])
         if dataclasses.is_dataclass(inner):
             yield from keys(typing.cast(type, inner), f"{prefix}{field.name}.")
         else:
@@ -89,9 +91,17 @@ def to_dict(settings: Any) -> Any:
         value = getattr(settings, field.name)
         found[field.name] = to_dict(value)
         choices = field.metadata.get("choices")
-        if choices is not None and dataclasses.is_dataclass(value):
-            found[field.name] = {choices.key: type(value).__name__, **found[field.name]}
+        if choices is None:
+            continue
+        if isinstance(value, tuple):
+            found[field.name] = [_named(choices, item) for item in value]
+        elif dataclasses.is_dataclass(value):
+            found[field.name] = _named(choices, value)
     return found
+
+
+def _named(choices: Choices, value: Any) -> dict[str, Any]:
+    return {choices.key: type(value).__name__, **to_dict(value)}
 
 
 def _build(kind: type, values: dict[str, Any], prefix: str, everywhere: list[str]) -> Any:
@@ -110,6 +120,8 @@ def _build(kind: type, values: dict[str, Any], prefix: str, everywhere: list[str
         inner, optional = _options(hints[key])
         if optional and value == "none":  # TOML has no null
             found[key] = None
+        elif key in choices and typing.get_origin(inner) is tuple:
+            found[key] = _choose_all(choices[key], value, prefix + key, everywhere)
         elif key in choices:
             found[key] = _choose(choices[key], value, prefix + key, everywhere)
         elif dataclasses.is_dataclass(inner):
@@ -151,12 +163,36 @@ def _choose(choices: Choices, value: Any, name: str, everywhere: list[str]) -> A
             f"[{name}] lacks the key {choices.key}: must be one of {', '.join(choices.classes)}"
         )
     check_choice(f"{name}.{choices.key}", chosen, choices.classes)
-    return _build(choices.classes[chosen], rest, f"{name}.", everywhere)
+    make = choices.classes[chosen]
+    if not dataclasses.is_dataclass(make):
+        return _call(make, rest, f"{name}.")
+    return _build(typing.cast(type, make), rest, f"{name}.", everywhere)
+
+
+def _choose_all(choices: Choices, value: Any, name: str, everywhere: list[str]) -> Any:
+    """A list of sections as what they name, in one tuple."""
+    if not isinstance(value, list):
+        raise ValueError(f"{name} = {value!r}: is a list of sections, each with a {choices.key}")
+    found: list[Any] = []
+    for i, section in enumerate(value):
+        made = _choose(choices, section, f"{name}[{i}]", everywhere)
+        found += made if isinstance(made, tuple) else [made]
+    return tuple(found)
+
+
+def _call(make: Callable[..., Any], values: dict[str, Any], prefix: str) -> Any:
+    """What a function makes of simple values."""
+    known = list(inspect.signature(make).parameters)
+    for key in values:
+        if key not in known:
+            raise ValueError(_unknown(key, known, prefix, []))
+    return make(**values)
 
 
 def _unknown(key: str, known: list[str], prefix: str, everywhere: list[str]) -> str:
     near = [prefix + name for name in difflib.get_close_matches(key, known, 1, cutoff=0.6)]
-    near = near or [name for name in everywhere if name.split(".")[-1] == key]  # elsewhere
+    elsewhere = [name for name in everywhere if name.split(".")[-1] == key]
+    near = near or [name for name in elsewhere if name != prefix + key]
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     where = f"[{prefix[:-1]}]" if prefix else "the top level"
     return f"unknown key {prefix}{key}: {hint}{where} knows {', '.join(known)}"

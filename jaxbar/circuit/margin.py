@@ -10,7 +10,7 @@ import numpy as np
 from jax import Array
 from jax.typing import ArrayLike
 
-from .._check import as_number, check_conductance, check_number, concrete
+from .._check import as_number, check_conductance, check_number, concrete, is_count
 from .bias import Bias
 from .solution import Solution
 from .solve import solve
@@ -79,6 +79,8 @@ def read_margin(
     Raises:
         ValueError: an argument is not allowed; the message names it.
     """
+    if not (isinstance(shape, tuple | list) and len(shape) == 2 and all(map(is_count, shape))):
+        raise ValueError(f"shape = {shape!r}: must be two ints ≥ 1, (word lines, bit lines)")
     m, n = shape
     check_number("g_off", g_off, lambda g: (g >= 0) & np.isfinite(g), "must be ≥ 0, in siemens")
     low = concrete(g_off)

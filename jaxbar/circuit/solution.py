@@ -22,8 +22,9 @@ class Solution:
         word_voltages: of the word-line node at each cell, (M, N) or (B, M, N), volt.
         bit_voltages: of the bit-line node at each cell, (M, N) or (B, M, N), volt.
         wire_power: what the lines dissipate, () or (B,), watt.
-        error_bound: |error of currents| ≤ this, certified for ohmic cells and
-            to first order in the residual for others, (N,) or (B, N), A.
+        error_bound: |error of currents| ≤ this, certified for ohmic cells and to first order in
+            the residual for others; an estimate where a current depends on the potential of the
+            bit line, as of `Transistor`; (N,) or (B, N), A.
         converged: the residual meets the tolerance or the rounding floor, () or (B,), bool.
         iterations: conjugate-gradient iterations (0 for direct and dense), or Newton steps where
             the cells are not ohmic, () or (B,), int32.

@@ -2,7 +2,10 @@
 
 from typing import Any
 
+import jax
 from flax import nnx
+from jax import Array
+from jax.typing import ArrayLike
 
 from ..config import CrossbarConfig
 from .linear import Linear, ProgrammedLinear
@@ -64,25 +67,28 @@ def reconfigure[Model: nnx.Module](model: Model, **changes: Any) -> Model:
     return new
 
 
-def program(model: nnx.Module, key: Any = None) -> Any:
+def program(model: nnx.Module, key: Array | None = None) -> Any:
     """A copy of a crossbar model with its conductances written and its tiles solved.
 
-    An evaluation is then matrix products, or a solve for each input where the tiles are not
-    linear. The copy no longer follows the weights.
+    Weights → target conductances → what the configuration's devices, programming and
+    non-idealities make of them (`jaxbar.chip`). An evaluation is then matrix products, or a solve
+    for each input where the tiles are not linear. The copy no longer follows the weights. A sweep
+    over chips is one ``jax.vmap(lambda key: accuracy(program(model, key)))(keys)``.
 
     Args:
         model: from `patch_model`.
-        key: for what is random in the writing. With the present configurations nothing is.
+        key: of all that is random in the writing, a part for each layer; same key, same bits.
+            None (default): only where nothing is random.
 
     Raises:
-        ValueError: the model holds no crossbar layer.
+        ValueError: the model holds no crossbar layer, or a key is missing.
     """
-    del key
 
     def write(path, node):
         if isinstance(node, Linear):
+            own = None if key is None else jax.random.fold_in(key, len(found))
             found.append(path)
-            return ProgrammedLinear(node)
+            return ProgrammedLinear(node, own)
         return node
 
     found: list[Any] = []
@@ -90,5 +96,31 @@ def program(model: nnx.Module, key: Any = None) -> Any:
     if not found:
         raise ValueError(
             f"{type(model).__name__} holds no crossbar layer to program: use patch_model first"
+        )
+    return new
+
+
+def at_time(model: nnx.Module, time: ArrayLike) -> Any:
+    """A copy of a programmed model at a time in second after the write: the same chip, drifted.
+
+    Conductances move from what was written, not from where they were, so that times may be in
+    any order. With `CrossbarConfig.compensation` outputs are scaled to undo drift on average.
+
+    Args:
+        model: from `program`.
+        time: ≥ 0; may be traced, but for presets that look up a measurement.
+
+    Raises:
+        ValueError: the model holds no programmed layer, the time is negative, or a preset was
+            not measured at it.
+    """
+    new, found = nnx.clone(model), 0
+    for _, node in nnx.iter_graph(new):
+        if isinstance(node, ProgrammedLinear):
+            node.age(time)
+            found += 1
+    if not found:
+        raise ValueError(
+            f"{type(model).__name__} holds no programmed layer to age: use program first"
         )
     return new

@@ -1,9 +1,11 @@
 """A dense layer whose weights are the cells of crossbar tiles."""
 
+import contextlib
 import dataclasses
 import math
 import warnings
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from typing import Any
 
@@ -13,7 +15,7 @@ from flax import nnx
 from jax import Array
 from jax.typing import ArrayLike
 
-from .. import crossbar
+from .. import chip, crossbar, nonideal
 from .._check import real_dtype
 from ..config import CrossbarConfig
 
@@ -157,6 +159,10 @@ class Linear(nnx.Module):
         return _finish(y, x, self.kernel.dtype, self.bias, self.dtype)
 
 
+# The key of the reads of a pass, set by `reading`.
+read_key: ContextVar[Array | None] = ContextVar("read_key", default=None)
+
+
 class ProgrammedLinear(nnx.Module):
     """A `Linear` whose conductances are written.
 
@@ -164,25 +170,55 @@ class ProgrammedLinear(nnx.Module):
     cells are ohmic and on word lines; others are solved for each input.
 
     Attributes:
-        conductance: of every cell (arrays, tiles down, tiles across, m, n), siemens.
+        chip: `jaxbar.chip.Chip`, what was aimed at, what was written and what is there now.
         effective: the tiles as signed matrices (down, across, m', n'), siemens; None where they
             are not linear.
+        factor: that undoes drift, see `CrossbarConfig.compensation`; None: none.
     """
 
-    def __init__(self, layer: Linear):
-        config = layer.config
-        g, largest = crossbar.write(layer.weights(), config)
-        matrix = None
-        if config.is_linear:
-            matrix, converged = crossbar.effective(g, layer.kernel.shape, config)
-            warn_unconverged(converged, layer.path)
+    def __init__(self, layer: Linear, key: Array | None = None):
+        target, largest = crossbar.write(layer.weights(), layer.config)
         self.in_features, self.out_features = layer.in_features, layer.out_features
         self.path, self.dtype, self.bias = layer.path, layer.dtype, layer.bias
         self.param_dtype = layer.kernel.dtype
         self.physical, self.calibrated = layer.physical, layer.calibrated
-        self.conductance = Programmed(g)
-        self.effective = None if matrix is None else Programmed(matrix)
         self.largest = Programmed(largest)
+        new = chip.write(target, self.shape, layer.config, key)
+        self.chip, (matrix, factor) = Programmed(new), self._read_out(new)
+        self.effective = None if matrix is None else Programmed(matrix)
+        self.factor = None if factor is None else Programmed(factor)
+
+    def _read_out(self, new: chip.Chip) -> tuple[Array | None, Array | None]:
+        """The matrices of a chip, and the factor of its drift."""
+        matrix = self._matrices(new.conductance) if self.config.is_linear else None
+        return matrix, chip.compensation(new, self.shape, self.config)
+
+    def _matrices(self, g: Array) -> Array:
+        matrix, converged = crossbar.effective(g, self.shape, self.config)
+        warn_unconverged(converged, self.path)
+        return matrix
+
+    def age(self, time: ArrayLike) -> None:
+        """Brings the conductances to a time in second after the write, in place."""
+        config = self.config
+        config = config.replace(nonideal=nonideal.at_time(config.nonideal, time))
+        self.physical.set_value(config)
+        new = chip.at_time(self.chip.get_value(), self.shape, config)
+        self.chip.set_value(new)
+        values = zip((self.effective, self.factor), self._read_out(new), strict=True)
+        for variable, value in values:
+            if variable is not None:
+                variable.set_value(value)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """K, L."""
+        return self.in_features, self.out_features
+
+    @property
+    def conductance(self) -> Array:
+        """Of every cell (arrays, tiles down, tiles across, m, n), siemens."""
+        return self.chip.get_value().conductance
 
     @property
     def config(self) -> CrossbarConfig:
@@ -196,14 +232,21 @@ class ProgrammedLinear(nnx.Module):
 
     def conductances(self) -> Array:
         """Of every cell (arrays, tiles down, tiles across, m, n), siemens."""
-        return self.conductance[...]
+        return self.conductance
 
     def product(self, x: Array) -> Array:
         """Outputs (B, L) of inputs (B, K), without the bias."""
-        how = self.out_features, self.largest[...], self.calibration, self.config
-        if self.effective is not None:
-            return crossbar.through_effective(x, self.effective[...], *how)
-        y, converged = crossbar.through_tiles(x, self.conductance[...], *how)
+        factor = None if self.factor is None else self.factor[...]
+        how = self.out_features, self.largest[...], self.calibration, self.config, factor
+        key, g, matrix = read_key.get(), self.conductance, self.effective
+        w = None if matrix is None else matrix[...]
+        if key is not None and chip.reads_differ(self.config):  # each layer has a key of its own
+            key = jax.random.fold_in(key, zlib.crc32(self.path.encode()))
+            g = chip.reading(self.chip.get_value(), self.shape, self.config, key)
+            w = None if w is None else self._matrices(g)
+        if w is not None:
+            return crossbar.through_effective(x, w, *how)
+        y, converged = crossbar.through_tiles(x, g, *how)
         warn_unconverged(converged, self.path)
         return y
 
@@ -213,6 +256,20 @@ class ProgrammedLinear(nnx.Module):
         observe = observer.get()
         y = self.product(rows) if observe is None else observe(self, rows)
         return _finish(y, x, self.param_dtype, self.bias, self.dtype)
+
+
+@contextlib.contextmanager
+def reading(key: Array) -> Iterator[None]:
+    """Within it, programmed layers draw the noise of their reads, all passes from this key.
+
+    ``with reading(key): model(x)``, inside a function that is compiled too. Without it, and of
+    layers whose configuration has no read noise, reads are without noise.
+    """
+    token = read_key.set(key)
+    try:
+        yield
+    finally:
+        read_key.reset(token)
 
 
 def _rows(x: ArrayLike, features: int, path: str) -> Array:
@@ -244,8 +301,8 @@ def warn_unconverged(converged: Array, path: str) -> None:
     def warn(converged: Array) -> None:
         if not converged:
             warnings.warn(
-                f"{path}: a tile was not solved to its tolerance; raise Solver.max_iterations or "
-                "use Solver(method='direct')",
+                f"{path}: a tile was not solved to its tolerance; raise Solver.max_iterations, or "
+                "with ohmic cells use Solver(method='direct')",
                 ConvergenceWarning,
                 stacklevel=2,
             )

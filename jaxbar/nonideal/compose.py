@@ -45,6 +45,7 @@ def compose(
     used: ArrayLike | None = None,
     g_range: tuple[Any, Any],
     cycle: ArrayLike = 0,
+    start: ArrayLike | None = None,
 ) -> Array:
     """The conductances of a chip on which these targets were written.
 
@@ -66,6 +67,8 @@ def compose(
         g_range: (g_off, g_on) in siemens.
         cycle: number of the writing, ≥ 0; another one draws programming noise and variability
             from cycle to cycle anew on the same chip. Default 0.
+        start: siemens that were written for the targets, where devices have been programmed; the
+            first non-ideality acts on these. None (default): the targets.
 
     Returns:
         Siemens, of the shape of the targets.
@@ -77,6 +80,8 @@ def compose(
     g, used, _ = checked(target, used, None)
     check_range(g_range)
     aim = g
+    if start is not None:
+        g, *_ = checked(start, used, aim)
     for item in items:
         if item.kind == Kind.READ:
             continue

@@ -86,6 +86,13 @@ class Transistor:
 
     def _state(self, g, voltage, bit_voltage):
         """g, U, the overdrive b, β and λ, of one shape."""
+        for name in ("vto", "kp", "w_over_l", "lam"):
+            shape = jnp.shape(getattr(self, name))
+            if shape:
+                raise ValueError(
+                    f"Transistor.{name} has shape {shape}: must be a scalar; use jax.vmap over "
+                    "the cells for more"
+                )
         siemens, u, bit, vg, vto, kp, w_over_l, lam = same_dtype(
             g, voltage, bit_voltage, self.vg, self.vto, self.kp, self.w_over_l, self.lam
         )
