@@ -26,6 +26,14 @@ KINDS = {
 }
 
 
+# What takes longest to compile, and is much like the others.
+LONG = {"offset transistor", "interleaved sinh", "sinh on source lines"}
+
+
+def kinds(*names, long=LONG):
+    return [pytest.param(n, marks=pytest.mark.slow) if n in long else n for n in names]
+
+
 def layer(config, dtype=jnp.float64):
     digital = nnx.Linear(10, 5, rngs=nnx.Rngs(0), use_bias=False)
     digital.kernel.set_value(digital.kernel[...].astype(dtype))
@@ -105,7 +113,7 @@ def line_currents(g, v, config):
     return jb.solve(g, v, jb.Wires() if config.wires is None else config.wires, **how).currents
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", kinds(*KINDS))
 def test_a_layer_is_its_tiles(x64, rng, name):
     config = config_of(name)
     analog, x = layer(config), rng.uniform(-1, 1, (3, 10))
@@ -122,7 +130,7 @@ def test_a_layer_is_its_tiles(x64, rng, name):
     np.testing.assert_allclose(single, expected, atol=1e-5 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("name", ["sinh", "gates", "sinh on source lines", "interleaved"])
+@pytest.mark.parametrize("name", kinds("sinh", "gates", "sinh on source lines", "interleaved"))
 def test_gradients(x64, rng, name):
     """Along a random direction of the weights, the inputs and the physics."""
     config = config_of(name)
@@ -155,7 +163,7 @@ def test_gradients(x64, rng, name):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("name", ["sinh", "offset transistor", "source lines", "interleaved"])
+@pytest.mark.parametrize("name", kinds("sinh", "offset transistor", "source lines", "interleaved"))
 def test_tune_comes_closer(rng, name):
     digital = nnx.Linear(10, 5, rngs=nnx.Rngs(0))
     x = jnp.asarray(rng.uniform(-3, 3, (30, 10)), jnp.float32)
@@ -169,7 +177,9 @@ def test_tune_comes_closer(rng, name):
     np.testing.assert_allclose(jb.program(analog)(x), analog(x), atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["sinh", "gates", "source lines", "interleaved"])
+@pytest.mark.parametrize(
+    "name", kinds("sinh", "gates", "source lines", "interleaved", long={"gates", "source lines"})
+)
 def test_a_budget_changes_nothing(x64, rng, name):
     config, x = config_of(name), rng.uniform(-1, 1, (9, 10))
     tiles = 3 * (2 if name == "interleaved" else 1) * (1 if name == "interleaved" else 2)
@@ -190,11 +200,10 @@ def test_a_budget_changes_nothing(x64, rng, name):
 
 
 def test_batch_mates_do_not_change_an_input(x64, rng):
-    for name in ("sinh", "gates"):
-        analog, x = layer(config_of(name)), rng.uniform(-1, 1, (6, 10))
-        together = analog(x)
-        for k in range(6):
-            np.testing.assert_allclose(analog(x[k]), together[k], rtol=1e-10)
+    analog, x = layer(config_of("sinh")), rng.uniform(-1, 1, (6, 10))
+    together = analog(x)
+    for k in range(6):
+        np.testing.assert_allclose(analog(x[k]), together[k], rtol=1e-10)
 
 
 def test_a_sweep_of_a_law_is_one_vmap(x64, rng):

@@ -29,3 +29,13 @@ def test_accuracy_falls_with_the_wires(capsys):
     assert len(accuracies) == 16
     assert accuracies[0] > 95
     assert accuracies[-1] < 40
+
+
+@pytest.mark.slow
+def test_drift_and_its_compensation(capsys):
+    digital, *pairs = printed_percents("drift.py", capsys)
+    as_it_is, compensated = pairs[0::2], pairs[1::2]
+    assert len(as_it_is) == len(compensated) == 5
+    assert digital > 95
+    assert as_it_is[-1] < compensated[-1]
+    assert compensated[-1] > digital - 10
