@@ -1,6 +1,7 @@
 """What programming a model has come to."""
 
 import dataclasses
+import math
 
 import jax
 import jax.numpy as jnp
@@ -61,7 +62,7 @@ def _written(layer: ProgrammedLinear) -> Written:
     new, config = layer.chip.get_value(), layer.config
     used = jnp.broadcast_to(chip.used_cells(layer.shape, config), new.target.shape)
     off = jnp.where(used, new.conductance - new.target, 0.0)
-    count = new.target.shape[0] * _product(mapping.array_shape(layer.shape, config))
+    count = new.target.shape[0] * math.prod(mapping.array_shape(layer.shape, config))
     middle = mapping.mid_conductance(config)
     target, now = (
         mapping.signed(jnp.where(used, g, middle), middle, config)
@@ -83,7 +84,3 @@ def _written(layer: ProgrammedLinear) -> Written:
         worst=jnp.max(jnp.abs(off)),
         snr=snr,
     )
-
-
-def _product(shape: tuple[int, int]) -> int:
-    return shape[0] * shape[1]
